@@ -1,5 +1,3 @@
-//! `tidings admin` and `tidings blacklist`: administrators, and members who may not sign in.
-
 use tidings_client::Error;
 use tidings_core::admin;
 use tidings_core::operation::Operation;

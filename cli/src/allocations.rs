@@ -1,7 +1,5 @@
-//! Counts allocations and serves their totals as metrics, for the load benchmark. Only the feature `count-allocations`
-//! compiles this module, because counting makes every allocation slower.
-//!
-//! SQLite allocates with C's `malloc`, so its allocations are not counted.
+//! Totals of allocations as metrics, for the load benchmark. Only the feature `count-allocations` compiles this module, because
+//! counting makes every allocation slower. SQLite allocates with C's `malloc`, so its allocations are not counted.
 
 use mimalloc::MiMalloc;
 use prometheus::PullingGauge;
@@ -10,7 +8,7 @@ use stats_alloc::StatsAlloc;
 #[global_allocator]
 static ALLOCATOR: StatsAlloc<MiMalloc> = StatsAlloc::new(MiMalloc);
 
-/// Registers the metrics in the default registry, which the server's metrics page includes.
+/// In the default registry, which the metrics page includes.
 pub(crate) fn register() {
     gauge("tidings_allocations", "Allocations and reallocations so far.", || {
         let stats = ALLOCATOR.stats();

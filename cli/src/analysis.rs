@@ -1,5 +1,3 @@
-//! `tidings analysis`: the figures of the traffic, and the access log.
-
 use std::fs;
 use std::io::Write as _;
 

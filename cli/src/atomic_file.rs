@@ -1,5 +1,4 @@
-//! A file that appears only when it is complete: it is written to a temporary file in the same directory and then
-//! renamed.
+//! A file that appears only when it is complete: written to a temporary file in the same directory and then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};

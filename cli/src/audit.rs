@@ -1,5 +1,3 @@
-//! `tidings audit`: what administrators, operators and API keys have done.
-
 use tidings_core::answer::SUCCESS;
 use tidings_core::audit::{self, AuditRecord, Head};
 

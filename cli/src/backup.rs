@@ -1,5 +1,3 @@
-//! `tidings backup` and `tidings restore`: copy the database, and replace it with a copy.
-
 use std::fs;
 use std::io::ErrorKind;
 
@@ -164,8 +162,7 @@ fn explained(error: &BackupError, work: Work) -> Failure {
     Failure::system(format!("{error}: {advice}"))
 }
 
-/// Returns the other processes that have a file open, such as `tidings (process 4321)`. Works only on Linux: for root it
-/// returns all, for others those of the same user.
+/// Such as `tidings (process 4321)`. Works only on Linux: for root it returns all, for others those of the same user.
 fn users_of(file: &Path) -> Vec<String> {
     let user = |process: fs::DirEntry| {
         let id: u32 = process.file_name().to_str()?.parse().ok()?;

@@ -1,5 +1,3 @@
-//! `tidings bench`: measures the quality of the service on its own data.
-
 use tidings_core::Error;
 use tidings_core::newsfeed::evaluation::{self, Evaluation};
 

@@ -1,6 +1,5 @@
-//! Finds the ids and names that complete an argument, on the database or server where the command would work.
-//!
-//! Completion must not disturb: it asks no questions, changes nothing, and on any error finds nothing.
+//! Ids and names on the database or server where the command would work. Completion must not disturb: it asks no questions,
+//! changes nothing, and on any error finds nothing.
 
 use std::ffi::OsString;
 
@@ -19,7 +18,7 @@ use crate::profile::Store;
 
 const PLACES: [&str; 5] = ["--db", "--server", "--profile", "--config", "--as"];
 
-/// Returns each id or name with a description, which may be empty.
+/// Each with a description, which may be empty.
 pub(crate) fn find(kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
     match kind {
         Kind::Profile => {
@@ -33,7 +32,7 @@ pub(crate) fn find(kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Returns the service where the command would work, unless opening it asks a question, or creates or updates a database.
+/// Nothing if opening the service asks a question, or creates or updates a database.
 fn service(current: &str) -> Option<Service> {
     let mut arguments = vec![OsString::from("tidings")];
     let mut words = std::env::args_os().skip_while(|word| word != "--");

@@ -1,5 +1,3 @@
-//! `tidings check`: checks the integrity of the database.
-
 use tidings_core::check::{self, CancelFlag, Checks, Context, Remedy};
 use tidings_core::{Error, Location, StoreError};
 

@@ -11,7 +11,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use tidings_client::shown::escape;
 
 pub(crate) const VARIABLE: &str = "TIDINGS_COMPLETE";
-/// How long completion waits for a database or a server; the user waits meanwhile.
+/// The user waits meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(800);
 pub(crate) const MOST: usize = 50;
 
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     Webhook,
 }
 
-/// Finds the ids or names of a kind that begin with a text, each with a description.
+/// Each with a description.
 pub(crate) type Find = fn(Kind, &str) -> Option<Vec<(String, String)>>;
 
 /// Set by `main`: the function uses most of the program, whose arguments are declared with [`ids`].

@@ -1,5 +1,3 @@
-//! `tidings config`: shows the settings in force and the source of each.
-
 use std::collections::BTreeMap;
 
 use clap::{Arg, CommandFactory as _};

@@ -1,5 +1,3 @@
-//! The database: finding it and opening it.
-
 use tidings_client::shown::escape;
 use tidings_core::{Builder, Location, Surface, Tidings};
 
@@ -44,7 +42,7 @@ pub(crate) fn start(location: &Location, settings: &Settings) -> Result<Tidings,
     builder(location, settings)?.start().map_err(|error| cannot_open(location, &error))
 }
 
-/// Returns the name of the account that runs the program; under sudo, of the account that called sudo.
+/// Under sudo, of the account that called sudo.
 pub(crate) fn account_name() -> Option<String> {
     let caller = std::env::var("SUDO_USER").ok().or_else(|| whoami::username().ok());
     caller.filter(|name| !name.trim().is_empty())
@@ -69,8 +67,7 @@ fn operated(builder: Builder) -> Builder {
     }
 }
 
-/// Returns the beginning of a command that a user may run next on the database. The URL of a PostgreSQL server may have a
-/// password, so it is not repeated.
+/// The beginning of a command that a user may run next. The URL of a PostgreSQL server may have a password, so it is not repeated.
 pub(crate) fn next_command(database: &Location) -> String {
     match database.file() {
         None => String::from("tidings --db \"$TIDINGS_DB\""),

@@ -1,5 +1,3 @@
-//! `tidings demo`: generates data to try tidings out.
-
 use clap::value_parser;
 use tidings_core::Error;
 use tidings_core::demo::{self, DAYS_MAX, MEMBERS_MAX, PASSWORD, POSTS_MAX, Size};

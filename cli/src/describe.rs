@@ -1,5 +1,3 @@
-//! `tidings completions`, `man` and `openapi`: descriptions of the program for other programs.
-
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -56,7 +54,7 @@ fn write_pages(command: &Command, dir: &Path) -> io::Result<()> {
     page.source(concat!("tidings ", env!("CARGO_PKG_VERSION"))).generate_to(dir).map(drop)
 }
 
-/// Returns the directory in a form that `man` reads as a path and not as the name of a page.
+/// In a form that `man` reads as a path and not as the name of a page.
 fn shown(dir: &Path) -> String {
     let path = dir.display();
     if dir.is_absolute() || dir.starts_with(".") || dir.starts_with("..") {

@@ -1,5 +1,3 @@
-//! The failure of a command: its message and its exit status.
-
 use std::fmt;
 use std::process::ExitCode;
 
@@ -15,21 +13,18 @@ pub(crate) type Exit = Result<ExitCode, Failure>;
 pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) status: u8,
-    /// The object that `--json` prints.
+    /// That `--json` prints.
     pub(crate) json: Vec<u8>,
-    /// The condition of a refused operation, if it is known.
     pub(crate) code: Option<Code>,
 }
 
-/// The maximum length of a value in a message, in characters.
+/// Of a value in a message, in characters.
 const VALUE_MAX: usize = 60;
 
 pub(crate) const REFUSED: u8 = 1;
-/// The command line or a setting is invalid.
 pub(crate) const USAGE: u8 = 2;
-/// The database or the system failed.
 const SYSTEM: u8 = 3;
-/// The user pressed Ctrl-C: 128 plus the number of the signal, as in shells.
+/// Ctrl-C: 128 plus the number of the signal, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
@@ -107,12 +102,10 @@ fn shown(value: &str) -> String {
     format!("'{start}…'")
 }
 
-/// Returns the object that `--json` prints for an invalid command line or setting.
 pub(crate) fn misused(message: &str) -> Vec<u8> {
     answer::refusal("bad request", Code::InvalidValue.as_str(), message)
 }
 
-/// Returns the object that `--json` prints when a file or the system failed.
 fn failed(message: &str) -> Vec<u8> {
     answer::refusal("internal error", Code::InternalError.as_str(), message)
 }

@@ -1,5 +1,3 @@
-//! `tidings feed`: newsfeeds, as a member or a guest sees them.
-
 use tidings_client::Service;
 use tidings_core::newsfeed::{
     self, FeedPost, FeedPosts, FeedWeights, GetWeights, LIMIT_MAX, LearnWeights, Learned, ListPopular,

@@ -1,5 +1,3 @@
-//! `tidings feedback`: messages from members to the administrators.
-
 use tidings_client::{Error, Service};
 use tidings_core::feedback::{
     self, FeedbackList, FeedbackPage, FeedbackState, LIST_MAX, Mark, Message, SendGeneral, SendOnNotice,

@@ -1,5 +1,3 @@
-//! `tidings front`: the two lines of the front page.
-
 use tidings_core::main_info::{Draft, Get, Update};
 
 use crate::prelude::*;

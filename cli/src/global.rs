@@ -1,5 +1,3 @@
-//! The options of every command.
-
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -64,7 +62,6 @@ impl Global {
         self.server.is_some() || self.profile.is_some()
     }
 
-    /// Returns the settings of a command that takes none as arguments.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         Settings::default().complete(self.config.as_deref())
     }
@@ -92,7 +89,7 @@ impl Global {
     }
 }
 
-/// Returns the options as they were typed, even if clap cannot parse them.
+/// Even if clap cannot parse them.
 pub(crate) fn typed_options() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip(1).take_while(|argument| argument != "--")
 }

@@ -1,5 +1,3 @@
-//! `tidings init`: the database and its first administrator.
-
 use std::collections::BTreeMap;
 
 use tidings_core::account::SignUp;

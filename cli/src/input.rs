@@ -1,5 +1,3 @@
-//! The input of commands: files and standard input.
-
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -30,7 +28,7 @@ pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn 
     Ok(Box::new(BufReader::with_capacity(1 << 16, Interruptible::open(file.to_owned(), stop))))
 }
 
-/// Checks that a file can be opened, without waiting for the other end of a pipe.
+/// Without waiting for the other end of a pipe.
 pub(crate) fn check(file: &Path) -> Result<(), Failure> {
     let is_stdin = file.as_os_str() == "-";
     let checked = if file.is_file() { File::open(file).map(drop) } else { file.metadata().map(drop) };
@@ -45,7 +43,7 @@ pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
     Failure::system(format!("cannot read {}: {error}", file.display()))
 }
 
-/// The maximum number of bytes read of a text: more than any valid text has.
+/// In bytes: more than any valid text has.
 const TEXT_MAX: u64 = 4 << 20;
 
 #[derive(Debug, Args)]
@@ -72,7 +70,6 @@ impl Text {
     }
 }
 
-/// An input that may block, but stops when asked to.
 struct Interruptible {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Cursor<Vec<u8>>,
@@ -109,7 +106,6 @@ impl Interruptible {
 
 impl Read for Interruptible {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        /// The maximum delay before a request to stop is noticed.
         const POLL_INTERVAL: Duration = Duration::from_millis(50);
         loop {
             let read = self.chunk.read(to)?;

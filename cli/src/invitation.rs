@@ -1,5 +1,3 @@
-//! `tidings invitation`: codes with which people sign up where others may not.
-
 use tidings_core::account::invitation::{self, Add, Remove};
 use tidings_core::account::key::Scope;
 

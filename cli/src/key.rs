@@ -1,5 +1,3 @@
-//! `tidings key`: API keys, with which programs administer.
-
 use jiff::tz::TimeZone;
 use tidings_client::shown::time;
 use tidings_core::account::key::{self, Add, Revoke, Scope};

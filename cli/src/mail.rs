@@ -1,5 +1,3 @@
-//! `tidings mail`: the mail that the service sends to members.
-
 use tidings_core::mail::{List, Retry, Test};
 
 use crate::prelude::*;

@@ -1,5 +1,3 @@
-//! `tidings member`: the accounts of members, for members themselves and for the operator.
-
 use tidings_core::account::key::Scope;
 use tidings_core::account::{SignIn, SignInUp};
 use tidings_core::member;

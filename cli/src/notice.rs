@@ -1,5 +1,3 @@
-//! `tidings notice`: the administrators' announcements.
-
 use std::io::IsTerminal as _;
 
 use tempfile::NamedTempFile;

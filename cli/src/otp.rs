@@ -1,5 +1,3 @@
-//! `tidings otp`: the second factor of the member who acts.
-
 use tidings_client::{Error, Service};
 use tidings_core::account::{
     BeginOtp, DisableOtp, EnableOtp, GetOtp, OtpSecret, RecoveryCodes, RenewRecoveryCodes,

@@ -1,7 +1,5 @@
-//! The output of commands. Programs get JSON, encoded as for HTTP; people get a page that fits the terminal.
-//!
-//! Only answers go to standard output; messages go to standard error. A reader that closes the pipe (`| head -1`) is
-//! not a failure.
+//! Programs get JSON, encoded as for HTTP; people get a page that fits the terminal. Only answers go to standard output; messages
+//! go to standard error. A reader that closes the pipe (`| head -1`) is not a failure.
 
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -30,7 +28,7 @@ pub(crate) struct Output {
     form: Form,
     colour: bool,
     colour_errors: bool,
-    /// The width of the terminal; `None` if standard output is not a terminal.
+    /// `None` if standard output is not a terminal.
     width: Option<usize>,
 }
 
@@ -64,7 +62,7 @@ impl Output {
         Self { form, colour, colour_errors, width }
     }
 
-    /// Returns whether the answer is JSON; the command must then not ask questions.
+    /// The command must then not ask questions.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.form != Form::Page
     }
@@ -73,7 +71,7 @@ impl Output {
         self.form == Form::Json
     }
 
-    /// Returns whether the answer is printed element by element: see [`stream_pages`].
+    /// See [`stream_pages`].
     pub(crate) fn streams(&self) -> bool {
         self.form == Form::Lines
     }
@@ -151,7 +149,7 @@ impl Output {
         ExitCode::from(failure.status)
     }
 
-    /// For an error after an answer that has been printed.
+    /// After an answer that has been printed.
     pub(crate) fn complain(&self, message: &str) {
         note_error(message, self.colour_errors);
     }
@@ -170,8 +168,7 @@ impl Output {
     }
 }
 
-/// Prints `limit` elements, or all of them. `fetch` takes a position and a maximum number of elements, and returns that page
-/// and the position of the next one.
+/// `limit` elements, or all. `fetch` takes a position and a maximum number, and returns that page and the position of the next.
 pub(crate) fn stream_pages<I: Serialize, P>(
     limit: Option<i64>,
     from: Option<P>,
@@ -225,7 +222,7 @@ pub(crate) fn note_error(message: &str, colour: bool) {
     write_message("ERROR", message, &line);
 }
 
-/// Prints a message: as a line of the JSON log, or as `text`.
+/// As a line of the JSON log, or as `text`.
 fn write_message(level: &str, message: &str, text: &str) {
     let line = if IS_LOG_JSON.load(Ordering::Relaxed) {
         let at = Clock::system().now();

@@ -26,7 +26,7 @@ pub(crate) struct Password {
     pub(crate) password_file: Option<PathBuf>,
 }
 
-/// The maximum number of bytes read of a password: more than four for each character of the longest one.
+/// More than four for each character of the longest one.
 const BYTES_MAX: u64 = 64 << 10;
 
 pub(crate) fn present(args: &Password) -> Result<Zeroizing<String>, Failure> {
@@ -51,7 +51,7 @@ pub(crate) fn new(args: &Password, service: &Service) -> Result<Zeroizing<String
     given(args)?.map_or_else(|| chosen(["Password: ", "Password again: "], service), Ok)
 }
 
-/// Reads a proof of who the member is, such as the current password, and a new password, or asks for them like [`new`].
+/// A proof of who the member is, such as the current password, and a new password, or asks for them like [`new`].
 pub(crate) fn change(
     proof: &str,
     args: &Password,
@@ -77,7 +77,7 @@ fn chosen(prompts: [&str; 2], service: &Service) -> Result<Zeroizing<String>, Fa
     Err(Failure::usage("the passwords differ"))
 }
 
-/// Reads two secrets from the first two lines of standard input or of the file in `args`.
+/// The first two lines of standard input or of the file in `args`.
 fn both(args: &Password, names: [&str; 2]) -> Result<Option<[Zeroizing<String>; 2]>, Failure> {
     let lines = read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)?;
     let [first, second] = names;
@@ -89,7 +89,7 @@ fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
     read(args.password_stdin, args.password_file.as_deref(), "the password", first_line)
 }
 
-/// Returns `None` if there is no source, or if it is a terminal. `what` names the secrets in messages.
+/// `None` if there is no source, or if it is a terminal. `what` names the secrets in messages.
 fn read<T>(
     stdin: bool,
     file: Option<&Path>,
@@ -130,8 +130,7 @@ fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
     rpassword::prompt_password(text).map(Zeroizing::new).map_err(failed)
 }
 
-/// Lets the prompt end the program on Ctrl-C, and ends it after a short delay if the prompt does not: a signal that comes
-/// before the prompt reads the keys does not reach it.
+/// The prompt ends the program on Ctrl-C; this ends it if the signal comes before the prompt reads the keys.
 fn delay_interrupt() {
     const MOMENT: Duration = Duration::from_millis(500);
     let ended = ctrlc::set_handler(|| {
@@ -153,10 +152,8 @@ mod echo {
 
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-    /// The terminal while its echo is off, and its settings before.
     static TERMINAL: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 
-    /// Turns echo on again when it is dropped.
     pub(super) struct Off(());
 
     pub(super) fn off() -> io::Result<Off> {
@@ -187,7 +184,6 @@ mod echo {
     }
 }
 
-/// Like [`ask`], if the command can ask.
 pub(crate) fn ask_if_possible(out: &Output, question: &str) -> Result<Option<String>, Failure> {
     if is_interactive() && !out.is_for_programs() { ask(question) } else { Ok(None) }
 }
@@ -214,7 +210,6 @@ fn first_line(input: &mut dyn BufRead) -> io::Result<Zeroizing<String>> {
     Ok(line)
 }
 
-/// Returns `None` if there is no second line.
 fn lines(input: &mut dyn BufRead) -> io::Result<Option<[Zeroizing<String>; 2]>> {
     let first = first_line(input)?;
     let has_second = !input.fill_buf()?.is_empty();

@@ -1,5 +1,3 @@
-//! `tidings post`: posts.
-
 use std::io::BufRead as _;
 
 use clap::ValueEnum;

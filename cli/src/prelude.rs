@@ -1,5 +1,3 @@
-//! What most commands use.
-
 pub(crate) use std::path::{Path, PathBuf};
 pub(crate) use std::process::ExitCode;
 

@@ -17,21 +17,19 @@ use crate::input;
 use crate::output::note;
 use crate::prelude::*;
 
-/// The time after which the user learns why the process has not ended …
+/// After this time the user learns why the process has not ended …
 const NOTE_AFTER: Duration = Duration::from_secs(1);
-/// … and the further time after which it ends anyway: the batches that are being written end on a slow disk, too. Another
-/// Ctrl-C ends it at once.
+/// … and after this further time it ends anyway; a batch ends within it on a slow disk, too. Another Ctrl-C ends it at once.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 static ENDS_AT_ONCE: AtomicBool = AtomicBool::new(false);
 
-/// Lets the first signal end the process at once, because opening and writing a pipe or a device may block for ever. There is
-/// nothing to clean up: the reader sees that the output ends.
+/// Opening and writing a pipe or a device may block for ever. There is nothing to clean up: the reader sees that the output ends.
 pub(crate) fn end_at_once() {
     ENDS_AT_ONCE.store(true, Ordering::Relaxed);
 }
 
-/// Makes Ctrl-C and SIGTERM ask the work to stop, instead of ending the process at once.
+/// Ctrl-C and SIGTERM ask the work to stop, instead of ending the process at once.
 pub(crate) fn stop() -> Result<CancelFlag, Failure> {
     let stop = CancelFlag::default();
     let asked = stop.clone();
@@ -46,7 +44,6 @@ fn style(template: &str) -> ProgressStyle {
 
 pub(crate) struct Watch {
     bar: ProgressBar,
-    /// The message after an interruption.
     then: &'static str,
     interrupted: Arc<AtomicBool>,
 }
@@ -129,7 +126,7 @@ impl Watch {
     }
 }
 
-/// Shows the share of the work that is done, from 0 to 1.
+/// From 0 to 1.
 pub(crate) fn of_share<T>(work: impl FnOnce(&mut dyn FnMut(f64)) -> T) -> T {
     let bar = ProgressBar::new(100).with_style(style("{wide_bar} {percent} %, {elapsed}"));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
@@ -138,7 +135,7 @@ pub(crate) fn of_share<T>(work: impl FnOnce(&mut dyn FnMut(f64)) -> T) -> T {
     done
 }
 
-/// Shows the steps of copying a database, which Ctrl-C and SIGTERM ask to stop.
+/// Ctrl-C and SIGTERM ask to stop.
 pub(crate) fn of_steps<T>(work: impl FnOnce(&mut dyn FnMut(Step), &CancelFlag) -> T) -> Result<T, Failure> {
     let (stop, bar, mut shown) = (stop()?, ProgressBar::new(0), "");
     let done = work(&mut |step| show_step(&bar, &mut shown, step), &stop);
@@ -169,7 +166,6 @@ fn show_step(bar: &ProgressBar, shown: &mut &'static str, step: Step) {
     bar.set_position(done);
 }
 
-/// Shows the part that the work is at. The work names its parts.
 pub(crate) fn of_parts<T>(doing: &str, work: impl FnOnce(&mut dyn FnMut(&'static str)) -> T) -> T {
     let spinner = ProgressBar::new_spinner().with_style(style("{spinner} {msg}, {elapsed}"));
     spinner.enable_steady_tick(Duration::from_millis(100));

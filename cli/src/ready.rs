@@ -1,5 +1,3 @@
-//! `tidings ready`: asks a server whether it can take requests, as containers and scripts do.
-
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

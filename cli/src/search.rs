@@ -1,5 +1,3 @@
-//! `tidings search`: searching posts, similar words, and recorded searches.
-
 use tidings_core::analysis::{GetBursts, GetRealtime};
 use tidings_core::search::{
     Find, FindInCategory, FindSites, ListRecent, Log, PostPage, SitePage, SnippetPart,

@@ -1,5 +1,3 @@
-//! `tidings serve`: the HTTP API.
-
 use std::io::IsTerminal as _;
 use std::net::TcpListener;
 
@@ -145,8 +143,7 @@ fn welcome(database: &Location, url: &str) {
     ));
 }
 
-/// Returns a future that ends at Ctrl-C or SIGTERM, or at SIGHUP if `hangup` is set. A signal that arrives before the future
-/// is polled is not lost.
+/// Ends at Ctrl-C or SIGTERM, or at SIGHUP if `hangup` is set. A signal before the future is polled is not lost.
 #[cfg(unix)]
 fn stop_signal(hangup: bool) -> std::io::Result<impl Future<Output = ()>> {
     use std::future::poll_fn;

@@ -1,5 +1,3 @@
-//! The session of a command: the service, the caller and the output.
-
 use std::path::Path;
 
 use tidings_client::shown::escape;
@@ -102,7 +100,7 @@ impl Session {
         }
     }
 
-    /// Returns the id in the spelling of the sign-up. Fails if `--as` names a different member.
+    /// In the spelling of the sign-up. Fails if `--as` names a different member.
     pub(crate) fn member(&self, id: &str) -> Result<String, Failure> {
         self.service.registered(id).map_err(|error| of_member(error, id))
     }
@@ -168,7 +166,7 @@ pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     error.into()
 }
 
-/// Returns an addition to the message about an unknown id that is only a part of one.
+/// Added to the message about an unknown id that is only a part of one.
 pub(crate) fn partial_id(id: &str) -> &'static str {
     let is_partial = (4..24).contains(&id.len()) && id.bytes().all(|digit| digit.is_ascii_hexdigit());
     if is_partial { ", and a whole id has 24 digits" } else { "" }

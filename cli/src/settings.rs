@@ -1,7 +1,6 @@
-//! Reads the settings. A flag takes precedence over its `TIDINGS_…` variable, then the TOML file, then the default.
-//!
-//! The types of the settings declare them as arguments of clap: those of the core, of the server and of the command line
-//! ([`Own`]). A setting that is given is a text with its source, and clap parses the texts that are in force.
+//! A flag takes precedence over its `TIDINGS_…` variable, then the TOML file, then the default. The types of the settings declare
+//! them as arguments of clap: those of the core, of the server and of the command line ([`Own`]). A setting that is given is a text
+//! with its source, and clap parses the texts that are in force.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -29,10 +28,10 @@ mod tests;
 pub(crate) use file::found;
 pub(crate) use names::removed_flag;
 
-/// The name of the flag for the database, which every command has, and its default.
+/// Of the flag that every command has, and its default.
 pub(crate) const DB: &str = "db";
 pub(crate) const DATABASE: &str = "./tidings.db";
-/// The settings that only a variable can hold, with their help.
+/// Only a variable can hold these. With their help.
 pub(crate) const SECRETS: [(&str, &str); 3] = [
     ("token-key", "The key that signs access tokens, at least 32 bytes, instead of token-key-file"),
     ("token-key-previous", "A second key, whose tokens are accepted too, instead of token-key-previous-file"),
@@ -55,7 +54,7 @@ pub(crate) struct Own {
 
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
-/// The messages in the log: a level, or directives of `tracing_subscriber`'s [`EnvFilter`].
+/// A level, or directives of `tracing_subscriber`'s [`EnvFilter`].
 #[derive(Clone)]
 pub(crate) struct LogLevel(String);
 
@@ -87,7 +86,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Returns the settings that have flags, in the order of the help.
+/// In the order of the help.
 pub(crate) fn arguments() -> &'static [Arg] {
     static ARGUMENTS: LazyLock<Vec<Arg>> = LazyLock::new(|| {
         let of = [command::<Own>(), command::<Config>(), command::<tidings_server::Config>()];
@@ -118,7 +117,7 @@ pub(crate) fn variable(name: &str) -> String {
     format!("TIDINGS_{}", name.replace('-', "_").to_uppercase())
 }
 
-/// Returns whether a setting is true or false, and true without a value.
+/// A setting that is true or false, and true without a value.
 pub(crate) fn is_flag(argument: &Arg) -> bool {
     argument.get_num_args() == Some((0..=1).into())
 }
@@ -132,18 +131,18 @@ pub(crate) fn default(argument: &Arg) -> Option<&str> {
     values.into_iter().find(|value| !value.is_empty())
 }
 
-/// The settings that have been set, by name; all others have their defaults.
+/// By name; all others have their defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     given: BTreeMap<&'static str, Given>,
     file: PathBuf,
-    /// The source of the TOML file's name.
+    /// Of the TOML file's name.
     pub(crate) config: Option<Source>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
-    /// The value, or the values of a list.
+    /// One value, or those of a list.
     pub(crate) texts: Vec<OsString>,
     pub(crate) source: Source,
 }

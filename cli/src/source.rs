@@ -1,5 +1,3 @@
-//! `tidings source`: feeds of other sites that the service reads by itself.
-
 use std::io::Read as _;
 
 use tidings_client::shown::source::{brought, facts, state};
@@ -177,7 +175,7 @@ pub(crate) fn run(session: &Session, command: Command) -> Exit {
 }
 
 impl Named {
-    /// Returns the id or the address of the source.
+    /// Or the address.
     fn id(&self, session: &Session) -> Result<String, Failure> {
         if self.source.contains("://") || self.source.starts_with("feed:") {
             return Ok(self.source.clone());

@@ -1,5 +1,3 @@
-//! `tidings store`: databases as a whole.
-
 use std::io::ErrorKind;
 
 use tidings_client::shown::advice::of_store;

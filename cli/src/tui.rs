@@ -1,5 +1,3 @@
-//! `tidings tui`: the administrators' terminal UI.
-
 use std::io::IsTerminal as _;
 
 use tidings_client::Service;

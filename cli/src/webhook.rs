@@ -1,5 +1,3 @@
-//! `tidings webhook`: other systems that are told about notices and feedback.
-
 use tidings_core::webhook::{self, Add, Event, ListDeliveries, Remove, Retry, Rotate, Test};
 
 use crate::prelude::*;

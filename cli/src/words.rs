@@ -1,5 +1,3 @@
-//! `tidings words`: the word model.
-
 use tidings_core::Error;
 use tidings_core::newsfeed;
 use tidings_core::words::{self, WordsReport};

@@ -1,5 +1,3 @@
-//! The addresses of servers.
-
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -11,16 +9,12 @@ use url::{Host, Url};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(pub(crate) String);
 
-/// Why a text is not the address of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAddress {
-    /// It is not a URL with a host.
     #[error("write the address of the server, such as https://tidings.example.org")]
     Url,
-    /// It is not encrypted.
     #[error("use https: plain http, which everyone on the way can read, is for servers on this machine only")]
     Plain,
-    /// It contains what belongs elsewhere.
     #[error("the address has neither a name and password nor ? or #: tidings login signs in")]
     Extra,
 }
@@ -55,7 +49,7 @@ impl Address {
         })
     }
 
-    /// Returns the host, with the port if it is not that of the scheme.
+    /// With the port if it is not that of the scheme.
     pub fn host(&self) -> &str {
         let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
         rest.split_once('/').map_or(rest, |(host, _)| host)

@@ -1,5 +1,3 @@
-//! Calls operations by their declarations.
-
 use std::io::Read;
 use std::thread;
 use std::time::Duration;
@@ -15,7 +13,6 @@ use crate::request::Request;
 use crate::{Database, Place, Service};
 
 impl Service {
-    /// Calls an operation.
     pub fn call<O: Operation>(&self, operation: O) -> Result<O::Answer> {
         match &self.0 {
             Place::Database(database) => Ok(database.tidings.call(&database.caller, operation)?),
@@ -34,7 +31,6 @@ impl Service {
         if self.is_own(id) { self.call(own) } else { self.call(any) }
     }
 
-    /// Returns the same service as a guest sees it.
     #[must_use]
     pub fn as_guest(&self) -> Self {
         Self(match &self.0 {
@@ -46,7 +42,7 @@ impl Service {
         })
     }
 
-    /// Returns the same service as a guest sees it, unless operations are called as a member.
+    /// As a guest, unless operations are called as a member.
     #[must_use]
     pub fn as_reader(&self) -> Self {
         if self.acts_as_member() { self.clone() } else { self.as_guest() }

@@ -1,31 +1,21 @@
-//! The errors of operations, wherever they run.
-
 use std::fmt;
 
 use serde::Deserialize;
 use tidings_core::Outcome;
 use tidings_core::error::Code;
 
-/// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The error of an operation. `Display` writes the `result` text of the answer, or what went wrong on the way.
+/// `Display` writes the `result` text of the answer, or what went wrong on the way.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operation failed on the database.
     #[error(transparent)]
     Core(#[from] tidings_core::Error),
     /// The server refused the operation, or failed.
     #[error("{}", .0.result)]
     Refused(Box<Refusal>),
-    /// The server did not answer.
     #[error("{server} cannot be reached: {cause}")]
-    Unreachable {
-        /// The address of the server.
-        server: String,
-        /// The failure, in words.
-        cause: String,
-    },
+    Unreachable { server: String, cause: String },
     /// The caller stopped an import on a server, which keeps what it has received so far.
     #[error("the import was stopped")]
     Stopped,
@@ -33,28 +23,21 @@ pub enum Error {
     #[error(
         "{server} answered {what}: check the address, and the versions of this program and of the server"
     )]
-    Unexpected {
-        /// The address of the server.
-        server: String,
-        /// The unexpected part of the answer.
-        what: String,
-    },
+    Unexpected { server: String, what: String },
 }
 
-/// The answer of a server that refused an operation, or failed.
+/// Of a server that refused an operation, or failed.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The `result` text.
     pub result: String,
-    /// The condition; `None` if this program does not know it.
+    /// `None` if this program does not know it.
     pub code: Option<Code>,
     /// The cause, or the remedy.
     pub message: String,
-    /// The field or the parameter at fault, if there is one.
+    /// The field or the parameter at fault.
     pub field: Option<String>,
-    /// Seconds after which the request may be sent again.
     pub retry_after_s: Option<u64>,
-    /// The answer as the server sent it, a JSON object.
+    /// As the server sent it, a JSON object.
     pub json: Vec<u8>,
 }
 
@@ -90,7 +73,7 @@ impl From<Outcome> for Error {
 }
 
 impl Error {
-    /// Returns the condition; `None` if there was no answer, or it has a condition that this program does not know.
+    /// `None` if there was no answer, or its condition is unknown to this program.
     pub fn code(&self) -> Option<Code> {
         match self {
             Self::Core(error) => Some(error.problem().code),
@@ -99,7 +82,6 @@ impl Error {
         }
     }
 
-    /// Returns the name of the field or the parameter at fault, if there is one.
     pub fn field(&self) -> Option<&str> {
         match self {
             Self::Core(error) => error.problem().field,
@@ -108,12 +90,10 @@ impl Error {
         }
     }
 
-    /// Returns whether the record that the operation names does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self.code(), Some(Code::NotFound | Code::UnknownMember))
     }
 
-    /// Returns whether the caller may not do this.
     pub fn is_forbidden(&self) -> bool {
         self.code() == Some(Code::NotAdmin)
     }

@@ -1,6 +1,4 @@
-//! The live events of a server, which it sends in the format of server-sent events.
-//!
-//! Source: WHATWG HTML, section 9.2.6.
+//! Live events, in the format of server-sent events: WHATWG HTML, section 9.2.6.
 
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::time::Duration;
@@ -16,23 +14,21 @@ const SILENCE_MAX: Duration = Duration::from_secs(45);
 /// Of a line, and of the data of an event, in bytes. The longest event is a notice, with up to 20,000 characters.
 const LENGTH_MAX: usize = 1 << 20;
 
-/// An event of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The name, such as `notice` or `changes`.
+    /// `notice`, `changes` and so on.
     pub name: String,
-    /// The data, a JSON object.
+    /// A JSON object.
     pub data: String,
 }
 
-/// The events of a server as they happen, until the stream ends or fails.
+/// Ends when the stream ends or fails.
 pub struct Events {
     server: Server,
     stream: Stream<Box<dyn Read + Send>>,
 }
 
 impl Server {
-    /// Follows the events with these names; fails as `GET /events` does.
     pub fn events(&self, names: &[&str]) -> Result<Events> {
         let listen = Listen { events: Some(names.join(",")), last_event_id: None };
         let response = self.send(&self.request_of(&listen)?, None, SILENCE_MAX)?;

@@ -1,5 +1,3 @@
-//! Exports, which have any length.
-
 use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read};
@@ -22,7 +20,7 @@ const NAME_MAX: usize = 1 << 20;
 const BEGIN: &[u8] = br#"{"result":"success","#;
 
 impl Service {
-    /// Exports records as lines of JSON, and returns their number.
+    /// Lines of JSON. Returns the number of records.
     pub fn export_lines(&self, operation: &impl ExportLines, take: Take<'_>) -> Result<u64> {
         match &self.0 {
             Place::Database(database) => {
@@ -33,7 +31,7 @@ impl Service {
         }
     }
 
-    /// Exports everything that is stored about a member, and returns the number of the entries of all lists.
+    /// Everything that is stored about a member. Returns the number of the entries of all lists.
     pub fn export_data(&self, id: &str, take: Take<'_>) -> Result<u64> {
         match &self.0 {
             Place::Database(database) => {

@@ -1,5 +1,3 @@
-//! What a service tells about itself.
-
 use std::io::Read as _;
 
 use serde::Deserialize;
@@ -19,7 +17,7 @@ use crate::{Place, Service};
 const DOCUMENT_MAX: u64 = 16 << 20;
 
 impl Service {
-    /// Returns the number of communications of crawlers; `None` if the caller of a server may not see it.
+    /// `None` if the caller of a server may not see it.
     pub fn crawled(&self) -> Result<Option<i64>> {
         self.run(
             |tidings, _| analysis::crawled(tidings).map(Some),
@@ -27,13 +25,13 @@ impl Service {
         )
     }
 
-    /// Returns the name of the time zone in which days are counted; `None` if the caller of a server may not see it.
+    /// `None` if the caller of a server may not see it.
     pub fn zone(&self) -> Option<String> {
         self.run(|tidings, _| Ok(analysis::zone(tidings)), |server| Ok(server.call(&status::Get {})?.zone))
             .ok()
     }
 
-    /// Returns the start of a period that ends now.
+    /// The start of a period that ends now.
     pub fn since(&self, window: Window) -> Result<Timestamp> {
         self.run(
             |tidings, _| analysis::since(tidings, window),
@@ -45,7 +43,7 @@ impl Service {
         )
     }
 
-    /// Returns the rule of passwords in words; `None` if the server does not tell it.
+    /// `None` if the server does not tell it.
     pub fn password_rule(&self) -> Option<String> {
         let bounds = match &self.0 {
             Place::Database(database) => database.tidings.config().password_length(),

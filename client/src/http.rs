@@ -1,5 +1,3 @@
-//! Requests to a server.
-
 use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
@@ -47,7 +45,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns a server. `token` is a member's or an API key; `member` is the member as whom operations are called.
+    /// `token` is a member's or an API key; `member` is the member as whom operations are called.
     pub fn new(address: Address, token: Option<Zeroizing<String>>, member: Option<&str>) -> Self {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
         Self {
@@ -60,25 +58,21 @@ impl Server {
         }
     }
 
-    /// Returns the same server, of which only certificates in the PEM file `file` are accepted, such as a self-signed one, and
-    /// those of authorities with a certificate in it.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or does not contain valid certificates.
+    /// The only accepted certificates are those of the PEM file, such as a self-signed one, and those of authorities in it.
     pub fn trusting(self, file: &Path) -> Result<Self, InvalidAuthorities> {
         let agent = agent(Authorities::in_file(file)?.for_http(), self.address.allows_proxy());
         Ok(Self { agent, ..self })
     }
 
-    /// Returns the same server as the bearer of `token` sees it; `member` is the member as whom operations are called.
+    /// `member` is the member as whom operations are called.
     #[must_use]
     pub fn signed_in(&self, token: Zeroizing<String>, member: Option<&str>) -> Self {
         let (token, member) = (Some(Arc::new(token)), member.map(Arc::from));
         Self { token, member, is_accepted: Arc::default(), ..self.clone() }
     }
 
-    /// Returns the server on this machine that listens at `address`, as a guest sees it. Its certificate, which has the name for
-    /// others, is not checked: nobody else can listen there.
+    /// The server on this machine that listens at `address`, as a guest. Its certificate, which has the name for others, is not checked:
+    /// nobody else can listen there.
     pub fn here(address: SocketAddr, encrypted: bool, base_path: &str) -> Self {
         let scheme = if encrypted { "https" } else { "http" };
         let tls = TlsConfig::builder().disable_verification(true);
@@ -86,7 +80,6 @@ impl Server {
         Self { agent: agent(tls.build(), false), ..Self::new(address, None, None) }
     }
 
-    /// Returns the address.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -95,7 +88,7 @@ impl Server {
         self.token.as_deref().map(|token| token.as_str())
     }
 
-    /// Returns the id of the member as whom operations are called; `None` if they are called as who administers.
+    /// `None` if operations are called as who administers.
     pub fn member(&self) -> Option<&str> {
         self.member.as_deref()
     }
@@ -104,7 +97,7 @@ impl Server {
         Self { token: None, member: None, ..self.clone() }
     }
 
-    /// Asks the server whether it reads its database and its last commit succeeded; fails also after 10 seconds of silence.
+    /// The server reads its database and its last commit succeeded; fails also after 10 seconds of silence.
     pub fn ready(&self) -> Result<()> {
         let response = self.send(&self.request_of(&Readyz {})?, None, READY)?;
         self.decode::<IgnoredAny>(&self.read(response)?).map(|_| ())

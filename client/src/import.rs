@@ -1,5 +1,3 @@
-//! Imports.
-
 use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
@@ -12,10 +10,7 @@ use crate::http::{READ, line_ends};
 use crate::{Place, Service};
 
 impl Service {
-    /// Imports records. On a server, `progress` receives the number of lines that were sent.
-    ///
-    /// # Errors
-    /// Those of [`Import::import`]; [`Error::Stopped`] if `progress` stops an import on a server.
+    /// On a server, `progress` receives the number of lines that were sent, and stops the import with [`Error::Stopped`].
     pub fn import<I: Import>(
         &self,
         operation: I,
@@ -57,7 +52,6 @@ struct Watched<'p, R> {
     progress: Progress<'p>,
     bytes: usize,
     lines: u64,
-    /// Why the input could not be read to its end.
     failure: Option<io::Error>,
 }
 

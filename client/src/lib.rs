@@ -39,7 +39,7 @@ pub use http::Server;
 pub use sign_in::{SignedIn, expiry};
 pub use watch::{Link, Look, Watch};
 
-/// A service, with the caller of its operations. Cheap to clone.
+/// Cheap to clone.
 #[derive(Clone)]
 pub struct Service(Place);
 
@@ -56,18 +56,16 @@ struct Database {
 }
 
 impl Service {
-    /// Returns the service of an open database, whose operations this caller calls: the operator, or a member in whose name
-    /// the operator acts.
+    /// `caller` is the operator, or a member in whose name the operator acts.
     pub fn on_database(tidings: Tidings, caller: Caller) -> Self {
         Self(Place::Database(Box::new(Database { tidings, caller })))
     }
 
-    /// Returns the service of a server.
     pub fn on_server(server: Server) -> Self {
         Self(Place::Server(server))
     }
 
-    /// Returns the open database and the caller, for what only they can do; `None` if this is a server.
+    /// For what only a database can do; `None` if this is a server.
     pub fn database(&self) -> Option<(&Tidings, &Caller)> {
         match &self.0 {
             Place::Database(database) => Some((&database.tidings, &database.caller)),
@@ -75,7 +73,7 @@ impl Service {
         }
     }
 
-    /// Returns the server; `None` if this is a database.
+    /// `None` if this is a database.
     pub fn server(&self) -> Option<&Server> {
         match &self.0 {
             Place::Server(server) => Some(server),
@@ -83,7 +81,6 @@ impl Service {
         }
     }
 
-    /// Returns whether operations are called as a member, and not as who administers.
     pub fn acts_as_member(&self) -> bool {
         self.member().is_some()
     }
@@ -102,7 +99,7 @@ impl Service {
         self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
     }
 
-    /// Returns the time by the clock of the database, or of this machine.
+    /// By the clock of the database, or of this machine.
     pub fn now(&self) -> Timestamp {
         self.database().map_or_else(|| Clock::system().now(), |(tidings, _)| tidings.clock().now())
     }

@@ -1,5 +1,3 @@
-//! Operations that members do on their own accounts and administrators on any.
-
 use tidings_core::account::key::Scope;
 use tidings_core::account::{ListSessions, Sessions, SignOutAll, SignOutSession, check_right};
 use tidings_core::error::Code;
@@ -10,49 +8,45 @@ use crate::Service;
 use crate::error::Result;
 
 impl Service {
-    /// Returns the id with which a member signed up; `id` may differ in case.
+    /// In the spelling of the sign-up; `id` may differ in case.
     pub fn registered(&self, id: &str) -> Result<String> {
         Ok(self.user_info(id)?.user_id)
     }
 
-    /// Returns a member's account.
     pub fn user_info(&self, id: &str) -> Result<UserInfo> {
         Ok(self.call_on(id, profile::Get {}, member::Get { user_id: id.to_owned() })?.fields())
     }
 
-    /// Returns a member's lists: all (0), likes (1), views (2), searches (3) or opened newsfeeds (4).
+    /// All (0), likes (1), views (2), searches (3) or opened newsfeeds (4).
     pub fn lists(&self, id: &str, kind: u8) -> Result<Lists> {
         let (user_id, type_num) = (id.to_owned(), kind.to_string());
         let own = profile::GetLists { type_num: type_num.clone() };
         Ok(self.call_on(id, own, member::GetLists { user_id, type_num })?.fields())
     }
 
-    /// Resets a member's measured interest.
     pub fn reset_measurement(&self, id: &str) -> Result<()> {
         let user_id = id.to_owned();
         self.call_on(id, profile::ResetMeasurement {}, member::ResetMeasurement { user_id })
     }
 
-    /// Changes a member's nickname.
     pub fn change_nickname(&self, id: &str, nickname: &str) -> Result<()> {
         let (user_id, new_nickname) = (id.to_owned(), nickname.to_owned());
         let own = profile::ChangeNickname { new_nickname: new_nickname.clone() };
         self.call_on(id, own, member::ChangeNickname { user_id, new_nickname })
     }
 
-    /// Sets whether apps sign a member in automatically, 0 or 1.
+    /// 0 or 1.
     pub fn update_auto_login(&self, id: &str, auto_login: i64) -> Result<()> {
         let user_id = id.to_owned();
         let own = profile::UpdateAutoLogin { auto_login };
         self.call_on(id, own, member::UpdateAutoLogin { user_id, auto_login })
     }
 
-    /// Returns where a member is signed in.
     pub fn sessions(&self, id: &str) -> Result<Sessions> {
         self.call_on(id, ListSessions {}, member::ListSessions { user_id: id.to_owned() })
     }
 
-    /// Signs a member out of a session, or everywhere.
+    /// Everywhere without a session.
     pub fn sign_out(&self, id: &str, session: Option<&str>) -> Result<()> {
         let user_id = id.to_owned();
         match session.map(str::to_owned) {
@@ -64,13 +58,12 @@ impl Service {
         }
     }
 
-    /// Removes a member: members themselves, administrators any member.
     pub fn remove_member(&self, id: &str) -> Result<()> {
         self.call_on(id, profile::Remove {}, member::Remove { user_id: id.to_owned() })
     }
 
-    /// Checks that the caller is an administrator, or has a role with this scope, so that a command that will be refused does
-    /// not ask questions. An API key passes, because its scopes decide about each operation.
+    /// An administrator, or a member whose role has this scope, so that a command that will be refused does not ask questions. An API
+    /// key passes, because its scopes decide about each operation.
     pub fn check_right(&self, scope: Scope) -> Result<()> {
         let refused = match self.check_admin() {
             Err(error) if error.code() == Some(Code::NotAdmin) => error,
@@ -89,13 +82,12 @@ impl Service {
         )
     }
 
-    /// Checks that the caller is an administrator in person. An API key passes, because the operation itself refuses it.
+    /// In person. An API key passes, because the operation itself refuses it.
     pub fn check_admin(&self) -> Result<()> {
         let has_key = self.server().is_some_and(|server| server.member().is_none());
         if has_key { Ok(()) } else { self.call(admin::Check {}) }
     }
 
-    /// Checks that a member is an administrator.
     pub fn check_admin_of(&self, id: &str) -> Result<()> {
         self.run(
             |tidings, caller| tidings.call(&caller.on_behalf_of(tidings, id)?, admin::Check {}),

@@ -1,5 +1,5 @@
-//! The requests of this program to a server. The server counts and logs them like all others, so a program that watches the
-//! figures must know which changes it has caused itself by reading.
+//! The server counts and logs the requests of this program like all others, so a program that watches the figures must know
+//! which changes it has caused itself by reading.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 use tidings_core::operation::{Method, QUERY, REST, Spec};
 
-/// Where the fields of an operation are in its request.
 pub(crate) struct Request {
     pub(crate) path: Vec<String>,
     pub(crate) query: Vec<(String, String)>,

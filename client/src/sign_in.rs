@@ -1,5 +1,3 @@
-//! Signing in to a server, and out of it.
-
 use data_encoding::BASE64URL_NOPAD;
 use serde::Deserialize;
 use tidings_core::account::key::Scope;
@@ -14,24 +12,20 @@ use crate::error::Result;
 use crate::http::Server;
 use crate::request::Request;
 
-/// A member who has signed in.
 pub struct SignedIn {
-    /// The server, whose operations are called as this member.
+    /// Its operations are called as this member.
     pub server: Server,
-    /// The access token.
     pub token: Zeroizing<String>,
-    /// The id with which the member signed up.
+    /// As at the sign-up.
     pub id: String,
-    /// Whether the member is an administrator.
     pub is_admin: bool,
-    /// What the member may administer without being an administrator.
+    /// Without being an administrator.
     pub scopes: Vec<Scope>,
     /// Whether the rights of administrators need a second factor, and the sign-in has given none.
     pub needs_otp: bool,
 }
 
 impl SignedIn {
-    /// Signs a member in on a server with a password.
     pub fn new(server: &Server, form: &SignIn) -> Result<Self> {
         let AccessToken { access_token } = server.as_guest().call(form)?;
         let token = Zeroizing::new(access_token);
@@ -47,8 +41,7 @@ impl SignedIn {
     }
 }
 
-/// Guests may call these operations too, and their effect depends on the caller: the server ignores a token that it does not
-/// accept.
+/// Guests may call these too, and their effect depends on the caller: the server ignores a token that it does not accept.
 const GUESTS_TOO: [&str; 8] = [
     "get_all_notice",
     "get_newsfeed_of_topic",
@@ -61,7 +54,7 @@ const GUESTS_TOO: [&str; 8] = [
 ];
 
 impl Server {
-    /// Checks that the server accepts the API key, whatever its scopes are; also that it accepts the token of an administrator.
+    /// Whatever its scopes are. An access token of an administrator passes too.
     pub fn check_key(&self) -> Result<()> {
         match self.call(&member::List { limit: Some(1), ..Default::default() }) {
             // The server looks a key up before it checks the scopes.
@@ -70,8 +63,7 @@ impl Server {
         }
     }
 
-    /// Checks once that the server accepts the token, before an operation that guests may call too. Other failures are those of
-    /// the operation itself.
+    /// Once, before an operation that guests may call too. Other failures are those of the operation itself.
     pub(crate) fn require_accepted(&self, request: &Request) -> Result<()> {
         let is_for_guests = request.path.first().is_some_and(|operation| GUESTS_TOO.contains(&&**operation));
         if is_for_guests && self.token().is_some() && self.is_accepted.get().is_none() {
@@ -83,7 +75,7 @@ impl Server {
         Ok(())
     }
 
-    /// Ends the session of the access token on the server. A token that the server no longer accepts is no error.
+    /// A token that the server no longer accepts is no error.
     pub fn sign_out(&self) -> Result<()> {
         let ended = self.call(&ListSessions {}).and_then(|sessions| {
             match sessions.sessions.iter().find(|session| session.current == 1) {
@@ -99,7 +91,7 @@ impl Server {
     }
 }
 
-/// Returns when an access token expires; `None` if it does not tell. The token is not verified.
+/// `None` if the token does not tell. The token is not verified.
 pub fn expiry(token: &str) -> Option<Timestamp> {
     #[derive(Deserialize)]
     struct Claims {

@@ -28,7 +28,6 @@ const OWN_EVERY: Duration = Duration::from_secs(600);
 /// The first and the longest pause before a lost server is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// Watches a service.
 pub struct Watch(Source);
 
 enum Source {
@@ -54,37 +53,30 @@ impl Counted {
     }
 }
 
-/// The state of a service at a moment.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// The time by the clock of the service.
+    /// By the clock of the service.
     pub now: Timestamp,
     /// For each part of the data a number that grows when the part may have changed; of this [`Watch`] only.
     pub changes: Changes,
-    /// The name of the time zone in which days are counted, if it is known.
+    /// In which days are counted.
     pub zone: Option<Arc<str>>,
-    /// Who calls the operations of a server, if it is known: the id of a member, or `API key`.
+    /// The id of a member, or `API key`; `None` while it is unknown.
     pub caller: Option<Arc<str>>,
-    /// The connection to the service.
     pub link: Link,
 }
 
-/// The connection to a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// The server was not asked yet.
     Connecting,
-    /// Changes are seen as they happen.
     Live,
-    /// The caller may not follow the events of the server, so that changes are seen after ten seconds.
+    /// The caller may not follow the events, so that changes are seen after ten seconds.
     Polling,
     /// The server does not accept the token or the key, or there is none.
     SignedOut,
-    /// The server cannot be reached.
     Lost {
-        /// Since when, by the clock of the service.
+        /// By the clock of the service.
         since: Timestamp,
-        /// The failure.
         cause: String,
     },
 }
@@ -101,10 +93,7 @@ struct Heard {
 }
 
 impl Service {
-    /// Watches the service for changes. On a server this starts a thread, which ends after the returned value is dropped.
-    ///
-    /// # Errors
-    /// When the thread cannot be started.
+    /// On a server this starts a thread, which ends after the returned value is dropped. Fails if it cannot be started.
     pub fn watch(&self) -> std::io::Result<Watch> {
         let server = match &self.0 {
             Place::Database(database) => return Ok(Watch(Source::Database(database.tidings.clone()))),
@@ -123,14 +112,14 @@ impl Service {
 }
 
 impl Watch {
-    /// Tells that somebody uses the program. A server is asked less often while nobody does, because it logs every request.
+    /// A server is asked less often while nobody uses the program, because it logs every request.
     pub fn is_used(&self) {
         if let Source::Server { heard, .. } = &self.0 {
             lock(heard).used = Instant::now();
         }
     }
 
-    /// Returns the current state, without waiting for the service.
+    /// Does not wait for the service.
     pub fn look(&mut self) -> Look {
         match &mut self.0 {
             Source::Database(tidings) => Look {

@@ -1,8 +1,6 @@
-//! Accounts: the identity of callers, and the rules for ids, passwords and nicknames.
-//!
-//! A [`Caller`] is a claim of identity. An operation checks the claim inside the transaction that acts on it, so that
-//! a member who has just been removed, blacklisted or signed out no longer acts. The check returns a proof, which the
-//! functions of the other slices take as a parameter (`account/authority.rs`).
+//! Accounts: the identity of callers, and the rules for ids, passwords and nicknames. A [`Caller`] is a claim of identity, which
+//! an operation checks inside the transaction that acts on it, so that a member who has just been removed, blacklisted or signed
+//! out no longer acts. The check returns a proof (`account/authority.rs`).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -69,7 +67,6 @@ pub use roster::{ROSTER_MAX, RosterMember, RosterPage};
 pub(crate) use scopes::Scopes;
 pub use sessions::{ListSessions, SESSIONS_MAX, Session, Sessions, SignOutAll, SignOutSession};
 
-/// What the operations of accounts share.
 pub(crate) struct State {
     pub(crate) keys: Keys,
     pub(crate) known_keys: KnownKeys,
@@ -119,8 +116,7 @@ pub enum Caller {
     Token(Token),
     /// The member with this id, named by the operator instead of by a token.
     Member(String),
-    /// The operator: the person who may read the database file. The operator may do what administrators may, and is
-    /// not a member.
+    /// The operator: the person who may read the database file. The operator may do what administrators may, and is not a member.
     Operator,
 }
 
@@ -148,7 +144,7 @@ impl Token {
         &self.0.text
     }
 
-    /// Returns `None` also once the token has expired.
+    /// `None` also once the token has expired.
     fn claims(&self, tidings: &Tidings) -> Option<&Claims> {
         if self.0.key.is_some() {
             return None;
@@ -269,16 +265,14 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Returns the form in which ids are compared: in NFC, like the stored ids of a university, with ASCII letters alone in lower
-/// case.
+/// In NFC, like the stored ids of a university, with ASCII letters alone in lower case.
 pub(crate) fn fold(id: &str) -> String {
     let mut folded = if id.is_ascii() { id.to_owned() } else { id.nfc().collect() };
     folded.make_ascii_lowercase();
     folded
 }
 
-/// Returns whether a member may have this id: it has an allowed length, consists of ASCII letters, digits and `_ - .`,
-/// begins with a letter or digit, and is not reserved.
+/// An allowed length, ASCII letters, digits and `_ - .`, with a letter or digit first; not a reserved id.
 pub(crate) fn is_id(id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     ID_LENGTH.hold(id)
@@ -313,7 +307,6 @@ fn check_new_password(
     Err(Outcome::WrongUserInfo.because(problem))
 }
 
-/// Checks the password that a member chooses and its repetition.
 fn check_new_passwords(config: &Config, new_pw: &str, new_pw_check: &str, admin: bool) -> Result<()> {
     check_new_password(config, "new_pw", new_pw, admin)?;
     if new_pw == new_pw_check { Ok(()) } else { Err(passwords_differ()) }
@@ -323,14 +316,12 @@ fn passwords_differ() -> Error {
     Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check"))
 }
 
-/// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or
-/// invisible characters ([`shown`]).
+/// `None` if it has a forbidden length, or control or invisible characters ([`shown`]).
 pub(crate) fn nickname(text: &str) -> Option<String> {
     text::name(text, NICKNAME_LENGTH)
 }
 
-/// Returns a nickname made from a member's name: forbidden characters are removed and the rest is cut to the allowed
-/// length. If nothing remains, the nickname is made from the member's id.
+/// Without forbidden characters, and cut to the allowed length; if nothing remains, made from the member's id.
 pub(crate) fn cut_nickname(name: &str, id: &str) -> String {
     let cut = |text: &str| {
         let composed: String = text.nfc().filter(|c| !c.is_control()).collect();
@@ -350,8 +341,7 @@ pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), Store
     revoke_tokens(tx, member.key).map(drop)
 }
 
-/// Returns the member's new generation. For callers without a proof of the member, such as a sign-in, which has checked the
-/// password instead; others call [`sign_out`].
+/// For callers without a proof of the member, such as a sign-in, which has checked the password instead; others call [`sign_out`].
 fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";

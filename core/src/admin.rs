@@ -1,8 +1,6 @@
-//! Administrators and the blacklist.
-//!
-//! An administrator is a member with a flag. Administrators and the operator grant and revoke it; API keys and members with a
-//! role never do. A blacklisted member cannot sign in, and their tokens are revoked. No operation removes the last
-//! administrator who can sign in.
+//! Administrators and the blacklist. An administrator is a member with a flag. Administrators and the operator grant and revoke
+//! it; API keys and members with a role never do. A blacklisted member cannot sign in, and their tokens are revoked. No operation
+//! removes the last administrator who can sign in.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,8 +1,6 @@
-//! Analytics: visitors, their requests and their acts, counted as they happen.
-//!
-//! The server calls [`record`] for each answered request. Views, likes, searches and devices are counted in the transaction of
-//! the act itself. Reports read a few counters, however long the history is. Days and hours are those of one time zone, which the
-//! database stores ([`crate::base::config::Analysis::timezone`]).
+//! Analytics: visitors, their requests and their acts, counted as they happen. The server calls [`record`] for each answered
+//! request; acts are counted in their own transaction. Reports read a few counters, however long the history is, by the days and
+//! hours of the zone of the database ([`crate::base::config::Analysis::timezone`]).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -124,7 +122,6 @@ impl Drop for State {
     }
 }
 
-/// Loads the recent searches.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.call(&Caller::Guest, GetRealtime {}).map(drop)
 }

@@ -1,8 +1,6 @@
-//! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done.
-//!
-//! A program that can write the database can also compute a new chain of hashes; only a copy of an earlier
-//! [head](Verification::hash), kept elsewhere, shows that ([`Verify`]). Retention removes records from the beginning, which is
-//! a record itself. A removed member is shown as `removed`.
+//! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done. A program that can
+//! write the database can also compute a new chain of hashes; only a copy of an earlier [head](Verification::hash), kept
+//! elsewhere, shows that ([`Verify`]). Retention, a record itself, removes the beginning.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -30,7 +28,6 @@ pub(crate) use chain::{prune, verify as verify_chain};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
-/// The default page size.
 const RECORDS: i64 = 100;
 /// How many records an export reads at once.
 const PAGE: i64 = 1_000;

@@ -27,7 +27,6 @@ const GENERAL: &str = "general";
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
 /// The maximum number of entries of a list.
 pub const LIST_MAX: i64 = 1_000;
-/// The default number of entries of a page.
 const LIST: i64 = 100;
 
 /// The problem of feedback on a notice that the member cannot see.
@@ -173,8 +172,7 @@ mod sql {
     }
 
     pub(super) fn page(all: bool) -> String {
-        // Keys increase with each insertion. Only a statement that names the state can
-        // use the index of open feedback.
+        // Keys increase with each insertion. Only a statement that names the state can use the index of open feedback.
         let state = if all { "" } else { "f.activation = 1 AND" };
         format!("{SELECT} WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2")
     }

@@ -1,7 +1,6 @@
-//! The common part of all imports: reads records one after another, writes them in batches, and reports the result.
-//!
-//! An operation implements [`Import`], and its `Kind` writes a batch. The lines come from `json`, from `csv`, or from an iterator
-//! of the operation.
+//! The common part of all imports: reads records one after another, writes them in batches, and reports the result. An operation
+//! implements [`Import`], and its `Kind` writes a batch. The lines come from `json`, from `csv`, or from an iterator of the
+//! operation.
 
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;

@@ -1,8 +1,6 @@
-//! Mail to members: codes for new passwords and for addresses, and notes of what has happened to their accounts.
-//!
-//! An operation appends a mail to the outbox in its own transaction, and a thread of the service writes and sends it. A code is
-//! made when it is sent, so the database never has one, and a repeated mail has a later one. A mail contains only texts of the
-//! service and ids, so callers cannot send texts of their own.
+//! Mail to members. An operation appends a mail to the outbox in its own transaction, and a thread of the service writes and sends
+//! it. A code is made when it is sent, so the database never has one, and a repeated mail has a later one. A mail contains only
+//! texts of the service and ids, so callers cannot send texts of their own.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,7 +1,6 @@
-//! Notices: texts that administrators publish for all callers, for members, or for the page of a topic.
-//!
-//! All notices are cached in memory, because only administrators write them, so they are few, and their length is bounded. Views
-//! are also counted in memory, and written together with other commits.
+//! Notices: texts that administrators publish for all callers, for members, or for the page of a topic. All notices are cached in
+//! memory, because only administrators write them, so they are few, and their length is bounded. Views are also counted in memory,
+//! and written together with other commits.
 
 use std::sync::Arc;
 
@@ -51,7 +50,6 @@ pub use placement::{Audience, Pin, Placement, State};
 use reader::Reader;
 pub use reads::{DAYS, DayReads, GetReads, Reads};
 
-/// What the operations of notices share.
 pub(crate) struct Shared {
     pub(crate) cache: NoticeCache,
     pub(crate) other_views: OtherViews,
@@ -230,8 +228,7 @@ fn change_in(
     Ok(admin.record(tx, entry.on(&id).change(Some(&before), Some(&new.summary())))?)
 }
 
-/// Returns the answer of [`List`] for a guest, or `None` if the notices are not in memory or are out of date. Never
-/// blocks.
+/// Returns the answer of [`List`] for a guest, or `None` if the notices are not in memory or are out of date. Never blocks.
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     let snapshot = tidings.notice().cache.snapshot_in_memory(tidings.store())?;
     Some(snapshot.list(&Reader::Guest, tidings.now()))
@@ -257,7 +254,7 @@ fn today(tidings: &Tidings) -> i64 {
     tidings.analysis().calendar.today()
 }
 
-/// Returns the stored form of the id, or `None` if the member sees no such notice at the time `now`.
+/// The stored form; `None` if the member sees no such notice at the time `now`.
 pub(crate) fn visible(
     tx: &mut dyn Tx,
     id: &str,

@@ -1,7 +1,5 @@
-//! Posts, which administrators publish or import and which members and guests view and like.
-//!
-//! Views and likes are frequent, so they run few small statements on a table separate from the texts, and return a
-//! [`Pending`] for a server that must not block.
+//! Posts, which administrators publish or import and which members and guests view and like. Views and likes are frequent, so they
+//! run few small statements on a table separate from the texts, and return a [`Pending`] for a server that must not block.
 
 use std::sync::Arc;
 
@@ -53,7 +51,6 @@ use acts::{Act, Kind};
 pub(crate) use stats::PostStats;
 pub(crate) use viewer::counted_hour;
 
-/// What the operations of posts share.
 pub(crate) struct State {
     pub(crate) acts: acts::Acts,
     pub(crate) term_frequencies: index::TermFrequencies,
@@ -96,7 +93,6 @@ pub struct Post {
 impl Post {
     /// The columns that [`Post::take`] reads, of `post p` and `post_stats s`.
     pub(crate) const COLUMNS: &str = "p.id, p.title, p.date, p.img, s.fav, s.view, p.url, p.end_date";
-    /// The number of these columns, and so the index of the next one.
     pub(crate) const WIDTH: usize = 8;
 
     /// The row begins with [`Post::COLUMNS`].
@@ -235,7 +231,6 @@ fn submit(tidings: &Tidings, identity: Identity, post: String, kind: Kind) -> Pe
     tidings.post().acts.submit(tidings.store(), Act { identity, post, kind, at: tidings.now() })
 }
 
-/// Returns the id in the form that the store uses.
 pub(crate) fn known(id: Option<ObjectId>) -> Result<String> {
     id.map(|id| id.to_string()).ok_or(Error::NotFound)
 }

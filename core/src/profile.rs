@@ -32,7 +32,6 @@ pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList}
 
 const GROUP: &str = "account";
 
-/// What the operations on the data of members share.
 pub(crate) struct State {
     pub(crate) user_infos: UserInfos,
     pub(crate) lists: Arc<ListCache>,
@@ -205,7 +204,6 @@ impl Operation for GetLists {
     }
 }
 
-/// A valid `type_num`.
 #[derive(Clone, Copy)]
 struct Wanted(u8);
 
@@ -355,7 +353,7 @@ mod sql {
     use crate::base::clock::Timestamp;
     use crate::store::{Row, Value, row_each};
 
-    /// Returns the data without likes, and the revisions of the members' acts.
+    /// Without likes; also the revisions of the members' acts.
     pub(super) fn user_infos(
         tx: &mut dyn Tx,
         members: &[&Member<'_>],

@@ -1,11 +1,6 @@
-//! Removal of members: the account at once, and what it leaves behind in bounded steps.
-//!
-//! A member may have millions of acts. The transaction that removes the account deletes the first of them, and inserts
-//! the member's key into the table `removed_member`. Retention then deletes the others in small batches, also after a
-//! crash and in another process. Until then no operation finds them, because operations read acts by the key of an
-//! existing member, and a key is never assigned again.
-//!
-//! The likes and views of a removed member stay counted.
+//! A member may have millions of acts. The transaction that removes the account deletes the first of them, and records the key in
+//! `removed_member`; retention deletes the others in batches. Until then no operation finds them, because acts are read by the key
+//! of an existing member, and a key is never assigned again. Likes and views stay counted.
 
 use crate::account::{Member, require_another_administrator};
 use crate::analysis::log;
@@ -43,7 +38,7 @@ const MEMBER_TABLES: [(&str, &str, &str); 19] = [
 /// of its own.
 const SCATTERED: u64 = 8;
 
-/// Changes up to a number of rows of a removed member, and returns their number.
+/// Returns the number of rows that it changed.
 type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
 
 const STEPS: [(Step, u64); 3] =

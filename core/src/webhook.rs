@@ -1,8 +1,6 @@
-//! Webhooks: other systems that are told about published notices and feedback.
-//!
-//! An operation appends an event to the outbox in its own transaction. A thread of the service sends it, signed as Standard
-//! Webhooks does, and only to public addresses. A receiver gets each delivery at least once, and recognises repeated ones by
-//! their id.
+//! Webhooks: other systems that are told about published notices and feedback. An operation appends an event to the outbox in its
+//! own transaction. A thread of the service sends it, signed as Standard Webhooks does, and only to public addresses. A receiver
+//! gets each delivery at least once, and recognises repeated ones by their id.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -162,7 +162,7 @@ pub(crate) fn parts(tidings: &Tidings, word: &str) -> Vec<String> {
     })
 }
 
-/// Starts the thread that updates the model when posts change or another process stores a model.
+/// When posts change or another process stores a model.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.words().follow()
 }
@@ -246,7 +246,6 @@ fn report(started: Instant, words: usize) -> WordsReport {
     WordsReport { words, seconds: (started.elapsed().as_secs_f64() * 100.0).round() / 100.0 }
 }
 
-/// Never cancels.
 fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Cancelled> {
     move |share| {
         progress(share);

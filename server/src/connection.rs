@@ -1,6 +1,5 @@
-//! The connection guard between the network and the service.
-//! hyper has few time limits and no bounds of its own. This module accepts connections and gives each to hyper behind a socket
-//! that watches it, so that no client keeps others from being served, however slow, silent or greedy it is. The service behind it
+//! hyper has few time limits and no bounds of its own. This module gives each connection to hyper behind a socket that watches it,
+//! so that no client keeps others from being served, however slow, silent or greedy it is. The service behind it
 //! ([`crate::router`]) knows nothing of connections. The figures are here and in [`crate::Config`].
 
 pub(crate) mod listen;

@@ -1,9 +1,6 @@
-//! The routes: for each path its methods, and for each of them the warp filter that answers: the path, the request, its fields,
-//! then the operation itself.
-//! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the method (405 with
-//! `Allow`). Token and body are read only afterwards.
-//! `HEAD` is answered by the operation of `GET` if that changes nothing. Some operations with `GET` count a view or remove a
-//! record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
+//! For each path its methods, and for each the warp filter that answers. The path is checked first (404), then the method (405
+//! with `Allow`); token and body are read only afterwards. `HEAD` is answered by a `GET` that changes nothing. Some operations
+//! with `GET` count a view or remove a record; their paths refuse `HEAD`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

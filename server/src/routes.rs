@@ -1,5 +1,3 @@
-//! The list of all routes: each declared operation, or its handler in `api/`.
-
 use tidings_core::config;
 use tidings_core::operation::{Operation, Stream};
 use tidings_core::operations::{self, Visitor};

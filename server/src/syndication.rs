@@ -188,7 +188,7 @@ impl Source {
         }
     }
 
-    /// Reads the texts of posts from the database.
+    /// Reads texts from the database.
     fn document(&self, tidings: &Tidings, outline: &Outline) -> Result<Arc<Encoded>> {
         Ok(match self {
             Self::Posts(page) => {

@@ -1,5 +1,3 @@
-//! The context of all screens: the time and its zone, the terminal, the colours, and where the service is.
-
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 use tidings_client::shown::time;

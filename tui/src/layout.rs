@@ -11,7 +11,7 @@ pub(crate) const LEAST: (u16, u16) = (40, 12);
 pub(crate) const TITLES: [&str; 9] =
     ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log", "Audit", "Sources"];
 
-/// The places of screens among the tabs.
+/// Places among the tabs.
 pub(crate) mod tab {
     pub(crate) const NOTICES: usize = 1;
     pub(crate) const FEEDBACK: usize = 2;

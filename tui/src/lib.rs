@@ -1,5 +1,4 @@
-//! The administrators' terminal UI of tidings: today's traffic, notices, feedback, members, posts, analytics and the
-//! log, on the database or on a server. Only this file knows which.
+//! The administrators' terminal UI of tidings, on the database or on a server. Only this file knows which.
 //!
 //! `state.rs` decides what follows from an event and uses no terminal, store or clock. `effect.rs` makes all calls to the
 //! service, on separate threads that send the answers back. `view.rs` and the screens' `draw` read the state and change nothing.
@@ -52,25 +51,19 @@ const KEYS_WAIT: Duration = Duration::from_millis(250);
 /// The program waits this long for running changes when the system asks it to end, and for changes on a server.
 const STOP_MAX: Duration = Duration::from_secs(5);
 
-/// Options of the terminal UI.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The name of the database in the header; the header of a server shows the server.
+    /// In the header; the header of a server shows the server.
     pub database: String,
-    /// The file in which it is kept which feedback was read.
+    /// Which feedback was read; without a file it is not stored.
     pub read: Option<PathBuf>,
-    /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
+    /// Handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
-    /// Whether there are colours.
     pub has_colours: bool,
 }
 
-/// Runs the terminal UI on standard input and output until the administrator quits it.
-///
-/// The terminal is always restored: at the end, on an error, a panic, SIGTERM, SIGHUP and SIGTSTP.
-///
-/// # Errors
-/// When standard input or output is not a terminal, or the terminal is gone.
+/// Runs until the administrator quits. The terminal is always restored: at the end, on an error, a panic, SIGTERM, SIGHUP and SIGTSTP.
+/// Fails when standard input or output is not a terminal, or the terminal is gone.
 pub fn run(service: &Service, options: &Options) -> io::Result<()> {
     let (send, events) = channel();
     let mut guard = TerminalGuard::enter(options.mouse)?;

@@ -1,5 +1,3 @@
-//! The failures that the screens show.
-
 use tidings_client::Error;
 use tidings_client::shown::advice::advice;
 use tidings_core::error::Code;

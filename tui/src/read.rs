@@ -18,16 +18,14 @@ const READ_MAX: usize = 2_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Read(Option<Arc<Mutex<PathBuf>>>);
 
-/// Returns the file of a database: `<database>.read`.
+/// `<database>.read`.
 pub fn read_beside(database: &Path) -> PathBuf {
     let mut file = database.to_owned().into_os_string();
     file.push(".read");
     file.into()
 }
 
-/// Returns the file of a server: `$XDG_STATE_HOME/tidings/read/ADDRESS`, by default in `~/.local/state`. Returns `None` if the
-/// user has no home directory.
-///
+/// `$XDG_STATE_HOME/tidings/read/ADDRESS`, by default in `~/.local/state`; `None` if the user has no home directory.
 /// Source: XDG Base Directory Specification 0.8.
 pub fn read_of_server(address: &Address) -> Option<PathBuf> {
     let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());

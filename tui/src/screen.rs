@@ -1,5 +1,3 @@
-//! The screens: the state of each, how it handles events, and how it is drawn.
-
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

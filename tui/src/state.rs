@@ -42,9 +42,7 @@ pub(crate) enum Event {
     },
     /// The editor that the environment names has ended: what was written, or why it failed.
     Edited(Result<String, Problem>),
-    /// SIGTSTP.
     Suspend,
-    /// SIGCONT.
     Resume,
     /// SIGTERM, SIGHUP or SIGINT, or the terminal has disappeared.
     Stop,

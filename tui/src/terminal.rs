@@ -1,5 +1,3 @@
-//! Control of the terminal, which is taken over at the start and always restored.
-
 use std::io::{self, Stdout, Write as _, stdout};
 use std::mem::ManuallyDrop;
 use std::process::Command;
@@ -63,7 +61,7 @@ impl TerminalGuard {
         Ok(edited.map_err(|error| Problem::new(format!("The text is not changed: {error}."))))
     }
 
-    /// Takes over the terminal again, after another program may have changed its modes.
+    /// After another program may have changed its modes.
     pub(crate) fn restore(&mut self) -> io::Result<()> {
         // The shell may have changed the mode of the terminal while the process was stopped.
         let _ = disable_raw_mode();
@@ -95,7 +93,7 @@ pub(crate) fn is_taken() -> bool {
     TAKEN.load(Ordering::SeqCst)
 }
 
-/// Restores the terminal, and ignores errors of a terminal that is gone.
+/// Ignores errors of a terminal that is gone.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stdout(), Print(MOUSE_OFF), DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -143,9 +141,6 @@ pub(crate) fn is_gone(_: bool) -> bool {
 }
 
 /// Opens a text in `$VISUAL`, `$EDITOR` or vi. Returns its file, which only the user can read, and what was written.
-///
-/// # Errors
-/// When the file cannot be written or read, or the editor cannot be started or fails.
 pub fn edited(text: &str) -> io::Result<(NamedTempFile, String)> {
     let mut file = Builder::new().prefix("notice-").suffix(".txt").tempfile()?;
     file.write_all(text.as_bytes())?;

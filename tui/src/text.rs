@@ -1,4 +1,4 @@
-//! Formatting of text for the screen: joining, cutting and wrapping it. Widths are terminal columns, not characters.
+//! Widths are terminal columns, not characters.
 
 use std::borrow::Cow;
 

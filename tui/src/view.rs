@@ -1,5 +1,3 @@
-//! Draws the frame around the screens: the tabs, the footer, help and questions.
-
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -124,7 +122,7 @@ fn draw_message(message: &Message, foot: Rect, buf: &mut Buffer, ctx: &Ctx) {
     }
 }
 
-/// Draws an empty box in the middle, with at most `columns` columns and `rows` rows. Returns the area within it.
+/// In the middle, with at most `columns` columns and `rows` rows. Returns the area within it.
 fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ctx: &Ctx) -> Rect {
     let (wide, high) = (columns.min(area.width), rows.min(area.height));
     let (x, y) = (area.x + (area.width - wide) / 2, area.y + (area.height - high) / 2);

@@ -1,5 +1,3 @@
-//! Widgets that several screens share.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -33,7 +31,7 @@ pub(crate) fn put_wrapped(area: Rect, buf: &mut Buffer, text: &str, style: Style
     }
 }
 
-/// Returns the area below the heading.
+/// The area below the heading.
 pub(crate) fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
     if area.is_empty() {
         return Rect::default();

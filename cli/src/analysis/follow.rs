@@ -1,5 +1,3 @@
-//! `tidings analysis log --follow`: the lines of the log as they come.
-//!
 //! Once a second the command reads the lines since shortly before the last time, because a line is written a moment after its
 //! request, and several servers write at the same time. It remembers which of them it has printed.
 

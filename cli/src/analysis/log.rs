@@ -1,5 +1,3 @@
-//! `tidings analysis log`: the access log.
-
 use std::collections::BTreeMap;
 
 use clap::builder::NonEmptyStringValueParser;

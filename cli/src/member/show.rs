@@ -1,5 +1,3 @@
-//! `tidings member list`, `show`, `lists` and `role`: what is known of members.
-
 use clap::builder::PossibleValuesParser;
 use tidings_core::account::key::Scope;
 use tidings_core::account::{MEMBERS_MAX, MemberFilter};

@@ -1,5 +1,3 @@
-//! `tidings notice draft`: notices that administrators prepare.
-
 use std::collections::BTreeMap;
 
 use tidings_core::Error;

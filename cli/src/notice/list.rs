@@ -1,5 +1,3 @@
-//! `tidings notice list`, `tidings notice show` and `tidings notice reads`.
-
 use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, Audience, FullNotice, Get, GetReads, ListFull, Pin, State};
 

@@ -1,5 +1,3 @@
-//! The output for people: lines, fields and tables that fit the terminal.
-
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
@@ -45,7 +43,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// Adds a QR code: black on white where there are colours; otherwise as a dark terminal shows it.
+    /// Black on white where there are colours; otherwise as a dark terminal shows it.
     pub(crate) fn qr(&mut self, text: &str) {
         for line in tidings_client::shown::qr::lines(text, !self.colour).unwrap_or_default() {
             let (on, off) = if self.colour { ("\u{1b}[30;107m", "\u{1b}[0m") } else { ("", "") };
@@ -98,7 +96,7 @@ type AskedZone = LazyLock<TimeZone, Box<dyn FnOnce() -> TimeZone + Send>>;
 /// The zone of the service, which is asked for it only when a time is read or shown.
 static ZONE: OnceLock<AskedZone> = OnceLock::new();
 static IS_TYPED: AtomicBool = AtomicBool::new(false);
-/// Whether the zone was named: once is enough.
+/// Once is enough.
 static IS_NAMED: AtomicBool = AtomicBool::new(false);
 
 /// From now on times are in the zone that `ask` returns, or else in that of this machine.
@@ -112,7 +110,7 @@ fn time_zone() -> TimeZone {
     ZONE.get().map_or_else(TimeZone::system, |zone| TimeZone::clone(zone))
 }
 
-/// Returns a time to the minute. The first one names the zone, unless [`dated`] has named it.
+/// To the minute. The first one names the zone, unless [`dated`] has named it.
 pub(crate) fn local(at: Timestamp) -> String {
     let text = time::stamp(at, &time_zone());
     if IS_NAMED.swap(true, Ordering::Relaxed) { text } else { format!("{text} ({})", zone()) }
@@ -122,7 +120,7 @@ pub(crate) fn local_to_second(at: Timestamp) -> String {
     time::formatted(at, &time_zone(), "%Y-%m-%d %H:%M:%S")
 }
 
-/// Converts a typed time to RFC 3339, which operations take. Any other text is returned unchanged: the operation has the rule.
+/// To RFC 3339, which operations take. Any other text is returned unchanged: the operation has the rule.
 pub(crate) fn typed_time(text: &str) -> String {
     let at = time::parse(text, &time_zone());
     IS_TYPED.fetch_or(at.is_some(), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Tables that fit the terminal. Widths count the terminal cells of characters.
+//! Widths count the terminal cells of characters.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row};
@@ -8,15 +8,15 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{Style, paint};
 
 const GAP: u16 = 2;
-/// The minimum and the maximum width of the longest bar, in cells.
+/// The minimum and the maximum of the longest bar, in cells.
 const BAR: (usize, usize) = (4, 60);
-/// The width of a line with bars, in cells, when the output is not a terminal.
+/// With bars, in cells, when the output is not a terminal.
 const LINE: usize = 80;
-/// The minimum width of a text, in cells; optional columns are left out to reach it.
+/// In cells; optional columns are left out to reach it.
 const TEXT_MIN: usize = 14;
-/// The minimum width of a text, in cells; ids and dates are cut to reach it.
+/// In cells; ids and dates are cut to reach it.
 const TEXT_LEAST: usize = 6;
-/// The minimum width of an optional text, in cells; a shorter text would not be useful.
+/// In cells; a shorter text would not be useful.
 const OPTIONAL_MIN: usize = 24;
 
 /// A row for each item. If the terminal is too narrow, the last optional column is left out first.
@@ -35,18 +35,17 @@ struct Column {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Text that is never cut, such as an id.
+    /// Never cut, such as an id.
     Whole,
-    /// Text that is never cut and is aligned to the right.
+    /// Never cut, aligned to the right.
     Number,
-    /// Text that is cut with an ellipsis if it does not fit.
+    /// Cut with an ellipsis if it does not fit.
     Text,
-    /// A number, drawn as a bar.
     Bar,
 }
 
 impl Column {
-    /// The width in cells if nothing is cut.
+    /// If nothing is cut, in cells.
     fn width(&self) -> usize {
         self.cells.iter().map(|cell| cell.width()).max().unwrap_or_default().max(self.name.width())
     }
@@ -161,7 +160,7 @@ impl<'a, T> Table<'a, T> {
         lines.lines().zip(styles).map(|(line, style)| paint(line.trim_end(), *style, colour) + "\n").collect()
     }
 
-    /// Returns the columns that fit, and whether all uncut columns fit.
+    /// And whether all uncut columns fit.
     fn shown(&self, width: Option<usize>) -> (Vec<&Column>, bool) {
         let mut shown: Vec<_> = self.columns.iter().collect();
         let Some(width) = width else { return (shown, true) };
@@ -184,7 +183,7 @@ impl<'a, T> Table<'a, T> {
     }
 }
 
-/// Wraps a text at `width` cells, between words where possible.
+/// Between words where possible.
 pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut table = comfy_table::Table::new();
@@ -198,7 +197,7 @@ pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a bar that covers `value / most` of `cells`, to an eighth of a cell, and at most `cells`.
+/// Covers `value / most` of `cells`, to an eighth of a cell, and at most `cells`.
 fn bar(value: i64, most: i64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = |n: i64| u64::try_from(n).unwrap_or_default();

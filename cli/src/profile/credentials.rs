@@ -24,7 +24,7 @@ enum SignIn {
     Nobody(Address),
 }
 
-/// Returns `None` if the options name a database.
+/// `None` if the options name a database.
 pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
     let acting = global.acting.as_deref();
     let server = match choose(global)? {
@@ -42,7 +42,7 @@ pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
     Ok(Some(server))
 }
 
-/// Stores the token that replaces the one of this sign-in. Returns what is left to do.
+/// Returns what is left to do.
 pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Failure> {
     Ok(match choose(global)? {
         Some(SignIn::Profile(name, profile)) => {
@@ -92,7 +92,7 @@ pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
     }
 }
 
-/// Returns `None` if the options name a database.
+/// `None` if the options name a database.
 fn choose(global: &Global) -> Result<Option<SignIn>, Failure> {
     let acting = global.acting.as_deref();
     let Some(name) = &global.profile else {

@@ -1,5 +1,3 @@
-//! The profiles: which servers `tidings login` has signed in to, as whom, and with which secret.
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +60,7 @@ impl Profile {
         self.member.as_deref().is_some_and(|member| member.eq_ignore_ascii_case(id))
     }
 
-    /// Returns whether the sign-in was made to administer: as an administrator, or with an API key.
+    /// As an administrator, or with an API key.
     fn administers(&self) -> bool {
         self.administrator || self.member.is_none()
     }
@@ -92,8 +90,7 @@ impl Profiles {
         self.0.get(name)
     }
 
-    /// Returns the sign-in of the member `acting`; without `acting`, the one that administers, or else the only one. Fails if
-    /// several match.
+    /// The sign-in of `acting`; without it, the one that administers, or else the only one. Fails if several match.
     pub(crate) fn at(
         &self,
         address: &Address,
@@ -113,7 +110,6 @@ impl Profiles {
         only(&found)
     }
 
-    /// Returns whether `--server` alone chooses this profile.
     pub(crate) fn is_default(&self, name: &str) -> bool {
         self.get(name).is_some_and(
             |profile| matches!(self.at(&profile.server, None), Ok(Some((chosen, _))) if chosen == name),
@@ -146,7 +142,7 @@ mod address {
     }
 }
 
-/// The maximum length of a name in characters.
+/// In characters.
 const NAME_MAX: usize = 200;
 
 /// Shells and people must read a name as one word.
@@ -166,7 +162,7 @@ fn is_in_name(character: char) -> bool {
     character.is_alphanumeric() || "-_.:@".contains(character)
 }
 
-/// The default name, such as `ann@tidings.example.org`; without an id, for an API key.
+/// Such as `ann@tidings.example.org`; without an id, for an API key.
 pub(crate) fn default_name(address: &Address, id: Option<&str>) -> String {
     let address = address.to_string();
     let host = address.split_once("://").map_or(&*address, |(_, host)| host);

@@ -1,5 +1,3 @@
-//! `tidings login` and `logout`: sign-ins on servers.
-
 use std::io::IsTerminal as _;
 
 use serde::Serialize;

@@ -12,7 +12,7 @@ use crate::atomic_file::unwritable;
 use crate::failure::Failure;
 use crate::input::unreadable;
 
-/// The directory with the file. It exists after the first sign-in.
+/// Exists after the first sign-in.
 pub(crate) struct Store {
     directory: PathBuf,
 }
@@ -53,7 +53,7 @@ impl Store {
         Profiles::parse(&text, &path)
     }
 
-    /// Creates the directory if it does not exist, and waits until no other command changes it.
+    /// Creates the directory if it does not exist, and waits for other commands.
     pub(crate) fn lock(&self) -> Result<Locked, Failure> {
         let mut builder = DirBuilder::new();
         builder.recursive(true);

@@ -1,5 +1,3 @@
-//! The log of `tidings serve`, on standard error.
-
 use std::ffi::OsString;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -14,9 +12,9 @@ use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt, registry, reload}
 use crate::failure::Failure;
 use crate::settings::{LogFormat, LogLevel, Own};
 
-/// The variable that takes precedence over `--log-level`.
+/// Takes precedence over `--log-level`.
 const VARIABLE: &str = "RUST_LOG";
-/// The maximum number of lines that wait; later ones are dropped.
+/// Later lines are dropped.
 const LINES: usize = 4_096;
 /// Longer than the guard waits for the lines.
 const END: Duration = Duration::from_secs(3);

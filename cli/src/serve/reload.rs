@@ -8,13 +8,13 @@ use super::log::LogControl;
 use crate::failure::Failure;
 use crate::settings::{self, DB, Settings, arguments};
 
-/// The setting that the log applies; the others are [`Handle::SETTINGS`].
+/// The log applies it; the others are [`Handle::SETTINGS`].
 const LOG_LEVEL: &str = "log-level";
-/// The settings that turn TLS on and off, which needs a restart.
+/// Turning TLS on and off needs a restart.
 const TLS: [&str; 2] = ["tls-cert", "tls-key"];
 
 pub(super) struct Reload {
-    /// The settings of the command line and the environment, which do not change.
+    /// Of the command line and the environment, which do not change.
     pub(super) given: Settings,
     pub(super) file: Option<PathBuf>,
     pub(super) in_force: Settings,
@@ -39,7 +39,7 @@ impl Reload {
         }
     }
 
-    /// Returns the settings that have changed, and those that need a restart.
+    /// The settings that have changed, and those that need a restart.
     fn apply(&mut self) -> Result<(Vec<&'static str>, Vec<&'static str>), Failure> {
         let next = self.given.clone().complete(self.file.as_deref())?;
         let own = next.own()?;

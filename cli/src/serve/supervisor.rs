@@ -41,10 +41,8 @@ pub(super) fn stopping() {
     notify(&[NotifyState::Stopping, NotifyState::Status("finishing what runs")]);
 }
 
-/// Says that the server is ready, and then twice in each interval of the watchdog, if there is one, that it works.
-///
-/// The server works if its runtime runs this task and the database responds to the readiness check. It need not be ready: a
-/// restart does not empty a full disk, but it ends what hangs.
+/// Says that the server is ready, and then twice in each interval of the watchdog, if there is one, that it works: its runtime runs
+/// this task and the database responds. It need not be ready: a restart does not empty a full disk, but it ends what hangs.
 pub(super) fn ready(status: &str, tidings: Tidings) {
     notify(&[NotifyState::Ready, NotifyState::Status(status)]);
     let Some(interval) = sd_notify::watchdog_enabled().filter(|interval| !interval.is_zero()) else { return };
@@ -67,9 +65,7 @@ fn notify(state: &[NotifyState<'_>]) {
     }
 }
 
-/// Sends the state to a socket: one in the file system, or an abstract one, whose name begins with `@`.
-///
-/// Source: `sd_notify(3)`.
+/// To a socket in the file system, or an abstract one, whose name begins with `@`. Source: `sd_notify(3)`.
 fn send(socket: &OsStr, state: &[NotifyState<'_>]) -> io::Result<()> {
     let address = match socket.as_bytes() {
         #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -1,5 +1,3 @@
-//! Reads the TOML file.
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;

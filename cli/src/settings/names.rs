@@ -131,9 +131,9 @@ fn unknown(variables: &[(String, String)], known: &[String]) -> Vec<String> {
     unknown.map(message).collect()
 }
 
-/// Returns the end of a message about an unknown name, which may be a misspelling of a known one.
+/// The end of a message about an unknown name, which may be a misspelling of a known one.
 pub(super) fn meant<'a>(typed: &str, known: impl Iterator<Item = &'a str>, prefix: &str) -> String {
-    /// The similarity, up to 1, above which a name is suggested.
+    /// From 0 to 1; above it a name is suggested.
     const SIMILAR: f64 = 0.5;
     let similar = known.map(|name| (normalized_damerau_levenshtein(typed, name), name));
     let similar = similar.filter(|(similarity, _)| *similarity > SIMILAR);
@@ -141,7 +141,7 @@ pub(super) fn meant<'a>(typed: &str, known: impl Iterator<Item = &'a str>, prefi
     nearest.map_or_else(String::new, |(_, name)| format!("; do you mean {prefix}{name}?"))
 }
 
-/// Returns whether Kubernetes sets a variable for a service with the name `tidings`.
+/// Kubernetes sets such variables for a service with the name `tidings`.
 fn is_of_kubernetes(name: &str, value: &str) -> bool {
     let of_service = name.starts_with("TIDINGS_SERVICE_") || name.starts_with("TIDINGS_PORT_");
     of_service || value.starts_with("tcp://") || value.starts_with("udp://")

@@ -16,7 +16,6 @@ pub fn advice(error: &crate::Error) -> String {
     }
 }
 
-/// Returns the advice on an error of an operation on the database.
 pub fn of_core(error: &Error) -> String {
     match error {
         Error::Documented(_, problem) => of_problem(problem).into_owned(),
@@ -67,7 +66,6 @@ fn of_code(code: Option<Code>) -> Option<&'static str> {
     }
 }
 
-/// Returns the advice on a failure of the store.
 pub fn of_store(error: &StoreError) -> String {
     match error {
         StoreError::Duplicate => {

@@ -1,5 +1,3 @@
-//! Formatting of numbers for people.
-
 /// Returns a number with its thousands grouped: `1,234,567`.
 ///
 /// ```

@@ -1,5 +1,3 @@
-//! QR codes as lines of text.
-
 use qrcode::render::Renderer;
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};

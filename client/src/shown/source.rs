@@ -1,16 +1,12 @@
-//! Sources in words: their states, their facts, and the result of a fetch.
-
 use tidings_core::clock::Timestamp;
 use tidings_core::source::{Fetched, Source, SourceState};
 
 use super::number::{count, number};
 
-/// Returns whether a source is fetched in vain.
 pub const fn is_failing(source: &Source) -> bool {
     matches!(source.state, SourceState::Active) && source.failures > 0
 }
 
-/// Returns the state as people see it.
 pub const fn state(source: &Source) -> &'static str {
     if is_failing(source) { "failing" } else { source.state.name() }
 }
@@ -21,7 +17,7 @@ pub fn brought(fetched: &Fetched) -> String {
     format!("{new} new, {changed} changed, {skipped} already there")
 }
 
-/// Returns the names and the texts of all facts but the name and the id. `date` writes a time.
+/// All but the name and the id. `date` writes a time.
 pub fn facts(source: &Source, date: impl Fn(Timestamp) -> String) -> Vec<(&'static str, String)> {
     let when = |at: Option<Timestamp>| at.map_or_else(|| "never".to_owned(), &date);
     let mut facts = vec![

@@ -4,12 +4,12 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use tidings_core::clock::Timestamp;
 
-/// Writes a time as `2026-12-05 09:00`.
+/// `2026-12-05 09:00`.
 pub fn stamp(at: Timestamp, zone: &TimeZone) -> String {
     formatted(at, zone, "%Y-%m-%d %H:%M")
 }
 
-/// Writes a time in a format of `strftime`.
+/// `format` is one of `strftime`.
 pub fn formatted(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     match jiff::Timestamp::from_millisecond(at.as_millis()) {
         Ok(moment) => moment.to_zoned(zone.clone()).strftime(format).to_string(),
@@ -17,8 +17,7 @@ pub fn formatted(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     }
 }
 
-/// Reads a time: a date, which begins at midnight, or a date with a time, in the zone; or RFC 3339. Returns `None` for any other
-/// text.
+/// Reads a date, which begins at midnight, or a date with a time, in the zone; or RFC 3339.
 pub fn parse(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
     let has_offset = text.parse::<jiff::Timestamp>().is_ok();

@@ -5,13 +5,11 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 
-/// A line for each number of minutes east of Greenwich. RFC 822 defines the American names.
+/// One line per number of minutes east of Greenwich. RFC 822 defines the American names.
 const ZONES: &str = include_str!("date/zones.txt");
 
 /// The beginnings of the names of months, a line for each, in 40 languages of Europe and its neighbours, with enough letters that
-/// no other month or weekday begins so. One with a point is a whole word.
-///
-/// Source: Unicode Common Locale Data Repository.
+/// no other month or weekday begins so. One with a point is a whole word. Source: Unicode Common Locale Data Repository.
 const MONTHS: &str = include_str!("date/months.txt");
 
 /// The beginnings of the names of weekdays, a line for each from Monday on, in the most frequent languages of dates.

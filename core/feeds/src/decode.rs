@@ -1,5 +1,4 @@
 //! The text of a file in an encoding that its bytes, its media type or its declaration tell.
-//!
 //! Source: Encoding Standard, <https://encoding.spec.whatwg.org/>, whose labels are the names of encodings on the web.
 
 use std::borrow::Cow;
@@ -11,22 +10,18 @@ use memchr::memmem;
 /// The end of a declaration is within this many bytes of the start of a file.
 const DECLARATION_MAX: usize = 64 << 10;
 
-/// A text and how its bytes were read.
 #[derive(Debug)]
 pub struct Decoded<'b> {
-    /// The text, with LF line ends.
+    /// With LF line ends.
     pub text: Cow<'b, str>,
-    /// The encoding of the bytes.
     pub encoding: &'static Encoding,
-    /// What was wrong with the bytes, for people.
+    /// For people.
     pub warning: Option<String>,
 }
 
-/// Reads a text. `charset` is that of the media type.
-///
-/// UTF-16 is recognised by its first bytes, and what has a meaning in UTF-8 is UTF-8: text in another encoding almost never has
-/// one by chance. For other bytes, the charset, the declaration and a detector are tried in this order. windows-1252 comes last,
-/// because every text has a meaning in it, and because servers add this name to everything.
+/// `charset` is that of the media type. UTF-16 is recognised by its first bytes, and what has a meaning in UTF-8 is UTF-8: text in
+/// another encoding almost never has one by chance. For other bytes, the charset, the declaration and a detector are tried in this
+/// order. windows-1252 comes last, because every text has a meaning in it, and because servers add this name to everything.
 pub fn decode<'b>(mut bytes: &'b [u8], charset: Option<&str>) -> Decoded<'b> {
     while let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
         bytes = rest;

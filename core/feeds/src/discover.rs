@@ -1,6 +1,4 @@
-//! The feeds that a web page names.
-//!
-//! Source: the HTML standard, section "Link type alternate", and RSS Autodiscovery,
+//! The feeds that a web page names. Source: the HTML standard, section "Link type alternate", and RSS Autodiscovery,
 //! <https://www.rssboard.org/rss-autodiscovery>.
 
 use std::collections::BTreeMap;
@@ -11,19 +9,17 @@ use url::Url;
 use crate::entry::one_line;
 use crate::{Source, decode, html};
 
-/// A link that may be that of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedLink {
-    /// Its address, http or https.
+    /// http or https.
     pub url: Url,
-    /// Its title, on one line; empty if it has none.
+    /// On one line; empty if it has none.
     pub title: String,
     /// Whether its media type is one of feeds only.
     pub is_sure: bool,
 }
 
-/// Returns the feeds that an HTML page names, each once, in the order of the page. What is in scripts and comments is not of the
-/// page.
+/// Returns each feed once, in the order of the page. Links in scripts and comments do not count.
 pub fn discover(bytes: &[u8], source: &Source<'_>) -> Vec<FeedLink> {
     let html = decode(bytes, source.charset).text;
     let (mut base, mut found) = (source.address.cloned(), Vec::<FeedLink>::new());

@@ -6,7 +6,6 @@ use html5gum::{Span, Tokenizer};
 
 const HIDDEN: [&str; 7] = ["iframe", "noembed", "noframe", "noframes", "script", "style", "title"];
 
-/// All elements of HTML that texts have, and that separate neither lines nor words.
 const INLINE: &str = "\
     a abbr acronym area audio b base bdi bdo big body button canvas cite code col colgroup data datalist \
     del dfn em embed font head html i input ins kbd label link map mark meta meter nobr noscript object \
@@ -28,10 +27,8 @@ pub(crate) struct Content {
     pub(crate) image: Option<String>,
 }
 
-/// Block elements separate lines.
-///
-/// A text without any element of HTML is plain, as some feeds have it: then its line breaks stay, and a tag of another name, such
-/// as `Vec<T>`, is text. Its references, such as `&amp;`, are still those of HTML.
+/// Block elements separate lines. A text without any element of HTML is plain, as some feeds have it: then its line breaks stay,
+/// and a tag of another name, such as `Vec<T>`, is text. Its references, such as `&amp;`, are still those of HTML.
 pub(crate) fn read(html: &str) -> Content {
     let mut reader = Reader::default();
     reader.read(html, false);

@@ -1,5 +1,3 @@
-//! Reads a JSON feed.
-//!
 //! Source: JSON Feed 1.1, <https://www.jsonfeed.org/version/1.1/>.
 
 use std::collections::HashMap;

@@ -30,7 +30,6 @@ mod namespace;
 mod reader;
 mod xml;
 
-/// What is known about a feed beside its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Source<'s> {
     /// The charset of the media type with which a server sent the feed.
@@ -39,14 +38,12 @@ pub struct Source<'s> {
     pub address: Option<&'s Url>,
 }
 
-/// A feed.
 #[derive(Debug, Default)]
 pub struct Feed {
     /// The title, on one line; empty if the feed has none.
     pub title: String,
-    /// The address of the home page.
+    /// The home page.
     pub link: Option<Url>,
-    /// The addresses of the hubs of `WebSub`.
     pub hubs: Vec<Url>,
     /// The address of the feed, as the feed gives it.
     pub self_address: Option<Url>,
@@ -60,12 +57,11 @@ pub struct Feed {
     pub warnings: Vec<String>,
 }
 
-/// An entry of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// The number of its line in the file, from 1.
+    /// From 1.
     pub line: u64,
-    /// Its id, as the feed gives it.
+    /// As the feed gives it.
     pub id: Option<String>,
     /// The address of its page, http or https, in the normal form of browsers.
     pub url: Option<String>,
@@ -77,7 +73,7 @@ pub struct Entry {
     pub text: String,
     /// The address of its image, http or https.
     pub image: Option<String>,
-    /// Its categories, each once.
+    /// Each once.
     pub tags: Vec<String>,
     /// When it was published, or else changed, in milliseconds since 1970.
     pub date: Option<i64>,
@@ -85,12 +81,10 @@ pub struct Entry {
     pub date_fault: Option<String>,
 }
 
-/// Why a file is no feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The number of the line, from 1.
+    /// From 1.
     pub line: u64,
-    /// The reason, for people.
     pub reason: &'static str,
 }
 
@@ -102,12 +96,10 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Why an entry cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryFault {
-    /// The number of its line, from 1.
+    /// From 1.
     pub line: u64,
-    /// The reason, for people.
     pub reason: String,
 }
 
@@ -121,10 +113,7 @@ pub fn resolved(text: &str) -> String {
     entities::Entities::default().resolved(text).into_owned()
 }
 
-/// Reads a feed. No input makes it panic, and its time and memory are in proportion to the size of the input.
-///
-/// # Errors
-/// If the input is no feed.
+/// No input makes it panic, and its time and memory are in proportion to the size of the input.
 pub fn read(bytes: &[u8], source: &Source<'_>) -> Result<Feed, Fault> {
     let Decoded { text, warning, .. } = decode(bytes, source.charset);
     let begin = text.trim_start().chars().next();

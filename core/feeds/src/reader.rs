@@ -1,5 +1,3 @@
-//! Reads the elements of an RSS or Atom feed.
-
 use std::rc::Rc;
 
 use data_encoding::BASE64;

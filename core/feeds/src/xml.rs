@@ -1,6 +1,5 @@
-//! The elements and texts of a file that is meant to be XML.
-//!
-//! No fault of the markup stops the reading before the end: a `<` or `&` that begins nothing is text, and tags need not match.
+//! The elements and texts of a file that is meant to be XML. No fault of the markup stops the reading before the end: a `<` or `&`
+//! that begins nothing is text, and tags need not match.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,7 +1,6 @@
-//! Proofs of authority: [`Member`], [`Admin`] and [`Operator`].
-//!
-//! Only the checks in this module make them, and functions that write, or that read data that is not public, take one, so that an
-//! operation that forgets its check does not compile. Proofs of members and administrators end with their transaction.
+//! Proofs of authority: [`Member`], [`Admin`] and [`Operator`]. Only the checks in this module make them, and functions that
+//! write, or that read data that is not public, take one, so that an operation that forgets its check does not compile. Proofs of
+//! members and administrators end with their transaction.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -32,13 +31,13 @@ pub struct Identity {
 
 #[derive(Clone)]
 pub(crate) enum Claim {
-    /// A guest, or a caller with an invalid token.
+    /// Or a caller with an invalid token.
     Guest,
     /// The member with this folded id. `token` has its generation; it is `None` if the operator names the member.
     Named { folded: String, token: Option<(i64, Token)> },
     /// The bearer of an API key.
     Key { key: KeyHash, token: Token },
-    /// The operator.
+    /// The person who can open the database.
     Operator,
 }
 

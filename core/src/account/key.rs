@@ -1,8 +1,6 @@
-//! API keys, with which programs administer without a person's password.
-//!
-//! A key may do what its scopes allow, wherever a token is accepted, and is not a member. It is shown once; the database has its
-//! SHA-256, which suffices because a key is random. Each request looks the key up, so that a revoked key fails at once, on every
-//! server.
+//! API keys, with which programs administer without a person's password. A key may do what its scopes allow, wherever a token is
+//! accepted, and is not a member. It is shown once; the database has its SHA-256, which suffices because a key is random. Each
+//! request looks the key up, so that a revoked key fails at once, on every server.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,15 +36,14 @@ pub(crate) use sql::{logged, logged_name};
 
 /// The beginning of every key, by which secret scanners recognise it: a key matches `tidings_[0-9a-f]{48}`.
 pub const PREFIX: &str = "tidings_";
-/// The number of random bytes of a key.
+/// Random bytes.
 const SECRET: usize = 20;
-/// The number of bytes of the checksum after them, which tells a mistyped key from an unknown one without the database.
+/// Bytes after them, which tell a mistyped key from an unknown one without the database.
 const CHECKSUM: usize = 4;
 /// The length of a name in characters.
 pub const NAME: Bounds = Bounds { min: 1, max: 50 };
 /// The maximum number of keys.
 pub const KEYS_MAX: usize = 1_000;
-/// The maximum number of keys that are remembered as valid.
 const KNOWN: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 
 const USED_MS: i64 = 60 * SECOND_MS;
@@ -67,7 +64,7 @@ const TOO_MANY: Problem =
 pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
-    /// Returns `None` unless the text has the form of a key and the right checksum.
+    /// `None` unless the text has the form of a key and the right checksum.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         if digits.len() != 2 * (SECRET + CHECKSUM) {
@@ -115,7 +112,7 @@ impl KeyRecord {
     }
 }
 
-/// The keys that a request of this process has recently used successfully, each with the time of the last write of its use.
+/// Each with the time of the last write of its use.
 pub(crate) struct KnownKeys(Mutex<LruCache<KeyHash, Timestamp>>);
 
 impl KnownKeys {

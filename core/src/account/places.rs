@@ -1,8 +1,6 @@
-//! The places where members sign in: the clients from which they did so in the last 30 days.
-//!
-//! While too many failed sign-ins lock a client, such as a campus behind one router, the members who know it as a place can still
-//! sign in. A place is stored as a hash of the client and the member, keyed with the signing key of tokens: the database has no
-//! address, and a copy of it is not enough to try all addresses.
+//! The clients from which members signed in in the last 30 days: they can still sign in while too many failures lock a client,
+//! such as a campus behind one router. A place is a hash of the client and the member, keyed with the signing key of tokens, so
+//! that a copy of the database is not enough to try all addresses.
 
 use std::net::IpAddr;
 
@@ -22,7 +20,7 @@ use crate::store::{StoreError, Tx};
 mod tests;
 
 const KNOWN_MS: i64 = 30 * DAY_MS;
-/// The maximum number of places of a member. A further one replaces the one with the oldest sign-in.
+/// A further one replaces the one with the oldest sign-in.
 const PLACES_MAX: i64 = 32;
 /// Makes the hashes differ from hashes of anything else.
 const DOMAIN: &[u8] = b"tidings sign-in place 1\0";
@@ -43,7 +41,7 @@ impl Places {
         Self { client, keys }
     }
 
-    /// Returns the hash to store, and the one that the previous key made.
+    /// The one to store, and the one of the previous key.
     fn hashes(&self, member: MemberKey) -> [String; 2] {
         self.keys.clone().map(|key| {
             let key = key.chain_update(member.as_i64().to_be_bytes());

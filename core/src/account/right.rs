@@ -1,5 +1,3 @@
-//! The rights and the account of a caller, for services that limit or end what a caller does.
-
 use super::key::{KeyHash, Scope};
 use super::{Caller, Claim};
 use crate::Tidings;

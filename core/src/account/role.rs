@@ -1,8 +1,6 @@
-//! Roles: what members may administer without being administrators.
-//!
-//! The role of a member is a set of scopes, which allow what they allow an API key. It is read with the member's row, so a change
-//! counts from the next transaction on. An administrator may have a role; it has no effect until the rights of administrators are
-//! revoked.
+//! Roles: what members may administer without being administrators. The role of a member is a set of scopes, which allow what they
+//! allow an API key. It is read with the member's row, so a change counts from the next transaction on. An administrator may have
+//! a role; it has no effect until the rights of administrators are revoked.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

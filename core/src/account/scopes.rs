@@ -1,5 +1,3 @@
-//! Sets of scopes.
-
 use std::collections::BTreeSet;
 
 use crate::record::error::Problem;

@@ -1,7 +1,6 @@
-//! The sessions of members: where they are signed in, and signing out one of them.
-//!
-//! Each sign-in inserts a session, and its token names it. The look-up of a token's member also looks its session up, so a
-//! session that was signed out fails in the next request. The last use of a session is written at most once an hour.
+//! The sessions of members: where they are signed in, and signing out one of them. Each sign-in inserts a session, and its token
+//! names it. The look-up of a token's member also looks its session up, so a session that was signed out fails in the next
+//! request. The last use of a session is written at most once an hour.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -119,9 +118,8 @@ pub(super) struct NewSession {
 
 impl NewSession {
     /// Has no effect if the member's tokens have been revoked since the generation was read. Ends the sessions beyond the maximum
-    /// that were used least recently. `gave_code` tells whether the member gave a code of the second factor.
-    ///
-    /// Locks only sessions and places of the member, which two sign-ins of the member lock in the same order.
+    /// that were used least recently. `gave_code` tells whether the member gave a code of the second factor. Locks only sessions
+    /// and places of the member, which two sign-ins of the member lock in the same order.
     pub(super) fn insert(
         &self,
         tx: &mut dyn Tx,

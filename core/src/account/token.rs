@@ -55,7 +55,7 @@ impl Claims {
         self.is_revoked.store(is_revoked, Ordering::Relaxed);
     }
 
-    /// Returns the start of the second in which the token was signed.
+    /// The start of that second.
     pub(crate) fn signed(&self) -> Timestamp {
         Timestamp::from_millis(self.iat.saturating_mul(1_000))
     }
@@ -89,7 +89,6 @@ struct First {
     is_made: Mutex<bool>,
 }
 
-/// The current key and the previous one.
 type Secrets = (Secret, Option<Secret>);
 
 /// The stamps are those of the files when the keys were read.
@@ -103,7 +102,6 @@ struct Set {
     verified: VerifiedTokens,
 }
 
-/// The minimum time between two checks of the key files for valid tokens.
 const LOOK_MS: i64 = 1_000;
 
 impl Keys {
@@ -119,10 +117,8 @@ impl Keys {
     }
 
     /// Like [`Keys::open`] for a database that several servers share and that has the fingerprint of their key. `stem` determines
-    /// the default file.
-    ///
-    /// Without a key, the first program that [needs](Keys::required) one creates it. Programs on other machines then have none:
-    /// they can do everything but sign and verify tokens, so that an operator need not have the key.
+    /// the default file. Without a key, the first program that [needs](Keys::required) one creates it. Programs on other machines
+    /// then have none: they can do everything but sign and verify tokens, so that an operator need not have the key.
     pub(crate) fn open_shared(
         config: &Config,
         stem: &Path,
@@ -235,10 +231,8 @@ impl Keys {
         token.map_err(|e| Error::Internal(e.into()))
     }
 
-    /// Checks neither the expiry nor whether the token was revoked.
-    ///
-    /// The signature of a token of the current key is verified once, while the key is current and the token is among the latest
-    /// few thousand.
+    /// Checks neither the expiry nor whether the token was revoked. The signature of a token of the current key is verified once,
+    /// while the key is current and the token is among the latest few thousand.
     pub(crate) fn verify(&self, token: &str) -> Option<Arc<Claims>> {
         let set = self.set.load();
         let claims = self.verify_with(&set, token);
@@ -343,9 +337,9 @@ impl Set {
     }
 }
 
-/// The maximum number of cached tokens. A token has one slot, and replaces the token in it.
+/// A token has one slot, and replaces the token in it.
 const SLOTS: usize = 4_096;
-/// The maximum length of a cached token in bytes. Those that [`Keys::sign`] makes are much shorter.
+/// In bytes. Those that [`Keys::sign`] makes are much shorter.
 const TOKEN_MAX: usize = 1_024;
 
 /// Tokens that one key has signed, whose signature is not verified again for each request. Reading and inserting take no lock.

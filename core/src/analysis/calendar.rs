@@ -1,7 +1,6 @@
-//! The calendar of a database: the time zones in which its counters count days and hours.
-//!
-//! Counted days cannot be converted to another zone. So the database stores the zone, and once anything is counted, opening
-//! the database with a different zone fails. [`set_timezone`] changes the zone from the next midnight on.
+//! The calendar of a database: the time zones in which its counters count days and hours. Counted days cannot be converted to
+//! another zone. So the database stores the zone, and once anything is counted, opening the database with a different zone fails.
+//! [`set_timezone`] changes the zone from the next midnight on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -28,7 +27,7 @@ pub(crate) struct Calendar {
     version: AtomicI64,
     versions: Arc<Versions>,
     clock: Clock,
-    /// Whether anything is known to be counted, so that the first zone cannot change.
+    /// Something is counted, so that the first zone cannot change.
     zone_is_fixed: AtomicBool,
 }
 
@@ -212,8 +211,7 @@ impl Calendar {
             let local_time = stored.local_time().map_err(StoreError::other)?;
             self.local_time.store(Arc::new(local_time));
         }
-        // Counters are written with their own commit. So a counter that exists here was committed before, and the zone
-        // is fixed.
+        // Counters are written with their own commit. So a counter that exists here was committed before, and the zone is fixed.
         self.zone_is_fixed.store(stored.is_counted, Ordering::Relaxed);
         Ok(())
     }
@@ -297,7 +295,7 @@ fn known(name: &str) -> Result<Zone> {
 mod sql {
     use super::{StoreError, Timestamp, Tx};
 
-    /// Returns the zone of the first days, and whether anything is counted.
+    /// And whether anything is counted.
     pub(super) fn zone(tx: &mut dyn Tx) -> Result<(Option<String>, bool), StoreError> {
         let sql = "SELECT (SELECT name FROM zone), EXISTS (SELECT 1 FROM day_count)";
         let mut row = tx.one(sql, &[])?;

@@ -1,5 +1,3 @@
-//! The counters and their numbers.
-
 use crate::analysis::local_time::HOURS;
 use crate::store::{StoreError, Tx};
 
@@ -17,7 +15,6 @@ pub(crate) enum Counter {
     /// Communications of declared crawlers, which are not visitors.
     Crawler = 7,
     GuestVisit = 8,
-    /// Devices, as apps report them.
     Pc = 9,
     Tablet = 10,
     Mobile = 11,
@@ -40,7 +37,6 @@ impl Counter {
     }
 }
 
-/// The number of the counter of visitors in the first hour of a day.
 const FIRST_HOUR: i64 = 100;
 
 pub(crate) const fn hour(hour: u8) -> i64 {

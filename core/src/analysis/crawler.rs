@@ -1,7 +1,6 @@
-//! Declared crawlers: search engines, monitors, scripts and other programs without a person, which are not visitors.
-//!
-//! Programs that identify themselves are recognised, by words that such programs use and by a list of others, and so are those
-//! without a user agent. The HTTP libraries that apps contain, such as okhttp, are visitors.
+//! Declared crawlers: search engines, monitors, scripts and other programs without a person, which are not visitors. Programs that
+//! identify themselves are recognised, by words that such programs use and by a list of others, and so are those without a user
+//! agent. The HTTP libraries that apps contain, such as okhttp, are visitors.
 
 use std::sync::LazyLock;
 
@@ -29,10 +28,9 @@ const GENERAL: &[&str] = &[
     r"headless|lighthouse\b|\b(?:phantomjs|puppeteer|playwright|selenium|prerender)",
 ];
 
-/// The product tokens of crawlers that neither the general patterns nor the list recognise.
-///
-/// Sources: Google, *Google's common crawlers*, *special-case crawlers* and *user-triggered fetchers*
-/// (developers.google.com/crawling), and the pages that the other tokens' user agents link to.
+/// The product tokens of crawlers that neither the general patterns nor the list recognise. Sources: Google, *Google's common
+/// crawlers*, *special-case crawlers* and *user-triggered fetchers* (developers.google.com/crawling), and the pages that the other
+/// tokens' user agents link to.
 const TOKENS: &[&str] = &[
     "APIs-Google",
     "ChatGPT-User",

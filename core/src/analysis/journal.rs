@@ -1,8 +1,6 @@
-//! Gathers records of answered requests in memory and writes them to the log and the counters with deferred writes.
-//!
-//! The first record in the queue hands a deferred write to the store, and the next commit writes all records queued by then.
-//! Records for which a commit has no time are written with the next one. During a flood some communications get no line
-//! ([`Queue::push`]); all are counted.
+//! Gathers records of answered requests in memory. The first one in the queue defers a write, and the next commit writes all
+//! records queued by then, or as many as it has time for. During a flood some communications get no line ([`Queue::push`]); all
+//! are counted.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -26,9 +24,9 @@ use queue::{QUEUE_MAX, Queue};
 use write::MIN_RECORDS;
 pub(super) use write::write;
 
-/// The queue length at which the journal requests a commit at once.
+/// Requests a commit at once from this length of the queue on.
 const FLUSH_AT: usize = 4_096;
-/// The number of reports made in a second that include all communications answered before them.
+/// Reports in a second that include all communications answered before them.
 const EXACT_MAX: u32 = 32;
 
 pub(super) struct Record {
@@ -53,7 +51,7 @@ pub(crate) struct Journal {
     calendar: Arc<Calendar>,
     /// Written communications of crawlers since the process started.
     crawled: AtomicU64,
-    /// The last second in which reports were made, and their number.
+    /// The last second with reports, and their number.
     reports: Mutex<(i64, u32)>,
 }
 
@@ -87,7 +85,6 @@ impl Journal {
         }
     }
 
-    /// Defers a write of the queued records, unless a deferred write already exists.
     pub(super) fn flush(self: &Arc<Self>, store: &Store) {
         if self.queue.has_pending() && self.queue.must_defer() {
             self.defer(store);
@@ -220,14 +217,12 @@ impl DeferredRecords {
         self.is_expected = self.is_expected || self.journal.queue.must_defer();
     }
 
-    /// Notes that the outcome of the commit is known.
     fn end_write(&mut self) {
         if std::mem::take(&mut self.is_committing) {
             self.journal.queue.end_write();
         }
     }
 
-    /// Notes that this write has taken enough.
     fn end(&mut self) {
         self.is_expected = self.is_expected && !self.journal.queue.ends_deferred();
     }
@@ -302,9 +297,8 @@ impl Deferred for DeferredRecords {
 }
 
 impl Drop for DeferredRecords {
-    /// Leaves the queued records to the next write if this write is dropped because the store is overloaded or the
-    /// write has failed. The records that a panicking write had taken are lost, because they could also make the next
-    /// write panic.
+    /// Leaves the queued records to the next write if this write is dropped because the store is overloaded or the write has
+    /// failed. The records that a panicking write had taken are lost, because they could also make the next write panic.
     fn drop(&mut self) {
         if self.is_expected {
             self.journal.queue.deferred_dropped();

@@ -1,7 +1,5 @@
-//! Live figures of the current day: compared with the day before up to the same time, by hour, and among the last 30
-//! days.
-//!
-//! The figures are read from a few counters, however many visitors and log lines exist.
+//! Live figures of the current day: compared with the day before up to the same time, by hour, and among the last 30 days. The
+//! figures are read from a few counters, however many visitors and log lines exist.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -158,7 +156,7 @@ fn read(tx: &mut dyn Tx, _: &Admin<'_>, time: LocalHour, ms_into_hour: i64) -> R
     })
 }
 
-/// Returns the count of a day up to `ms` milliseconds into `hour`. Of the count of that hour, it takes the share that has passed.
+/// Of the count of that hour, it takes the share that has passed.
 fn until(tx: &mut dyn Tx, day: i64, counter: Counter, hour: usize, ms: i64) -> Result<i64> {
     let hours = Counts::hourly(tx, day, counter)?;
     let over: i64 = hours[..hour].iter().sum();

@@ -20,7 +20,7 @@ const FIRST: Date = Date::constant(1970, 1, 1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalHour {
-    /// The number of days since 1970-01-01.
+    /// Since 1970-01-01.
     pub(crate) day: i64,
     /// 0 to 23.
     pub(crate) hour: u8,

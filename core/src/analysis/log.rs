@@ -27,7 +27,7 @@ pub(super) const NUMBER_BITS: u32 = 14;
 const PARTITIONS: i64 = 26;
 /// … and the maximum number of days of one.
 const PARTITION_DAYS_MAX: i64 = 366;
-/// The number of lines that one statement inserts where statements take no arrays.
+/// For engines whose statements take no arrays.
 const INSERT_BATCH: usize = 5;
 const COLUMNS: usize = 5;
 
@@ -128,15 +128,13 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry<'_>]) -> Result<(), StoreEr
     free_keys.end(tx)
 }
 
-/// Assigns free keys to lines in chronological order.
-///
-/// Where several transactions write at the same time, each assigns keys of its own shard: a part of the numbers within
-/// each millisecond. The row of a shard has the greatest key that it has assigned, and is locked, because transactions
-/// share a shard when there are more of them than shards.
+/// Assigns free keys to lines in chronological order. Where several transactions write at the same time, each assigns keys of its
+/// own shard: a part of the numbers within each millisecond. The row of a shard has the greatest key that it has assigned, and is
+/// locked, because transactions share a shard when there are more of them than shards.
 struct FreeKeys {
     /// The shard and the greatest key that it had assigned before; `None` if all keys are one shard.
     shard: Option<(i64, i64)>,
-    /// The numbers within a millisecond that may be assigned.
+    /// Within a millisecond.
     numbers: std::ops::Range<i64>,
     /// The greatest key of the shard before the first line; that of the log, if all keys are one shard.
     last: i64,

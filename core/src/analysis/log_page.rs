@@ -1,7 +1,6 @@
-//! The access log page by page, filtered by member, path, result, status and time.
-//!
-//! A page reads a bounded range of the log, whatever the filter and the length of the log. If few lines match, a page
-//! may contain few lines or none; its `next` is the position of the next page.
+//! The access log page by page, filtered by member, path, result, status and time. A page reads a bounded range of the log,
+//! whatever the filter and the length of the log. If few lines match, a page may contain few lines or none; its `next` is the
+//! position of the next page.
 
 use std::fmt;
 use std::str::FromStr;

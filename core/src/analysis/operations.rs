@@ -1,5 +1,3 @@
-//! The operations on the figures of the traffic and the access log.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

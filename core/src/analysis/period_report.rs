@@ -1,7 +1,6 @@
-//! The report of a period: days, hours by weekday, search terms, devices, topics and posts.
-//!
-//! Everyone may read it, like the daily reports: it contains nothing about a single visitor, and reads the counters of at most
-//! 366 days and at most [`POSTS_READ`] posts, however long the history is. Reports are cached.
+//! The report of a period: days, hours by weekday, search terms, devices, topics and posts. Everyone may read it, like the daily
+//! reports: it contains nothing about a single visitor, and reads the counters of at most 366 days and at most [`POSTS_READ`]
+//! posts, however long the history is. Reports are cached.
 
 use std::sync::Arc;
 

@@ -1,15 +1,12 @@
-//! Checks counters against stored rows and against each other, and corrects them.
-//!
-//! Most counters cannot be recomputed: searches and views leave no permanent row, lines of the access log are deleted after some
-//! time, and guests at the end of their day. But each total must equal the sum of its days, and no day may count fewer visitors
-//! than it has rows of visitors.
+//! Checks counters against stored rows and against each other, and corrects them. Most counters cannot be recomputed: searches and
+//! views leave no permanent row, lines of the access log are deleted after some time, and guests at the end of their day. But each
+//! total must equal the sum of its days, and no day may count fewer visitors than it has rows of visitors.
 
 use super::counters::Counter;
 use crate::record::error::Result;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
-/// The dates of days that count fewer visitors than they have rows.
 pub(crate) fn wrong_visitors(database: &dyn Inspected) -> Result<Vec<String>> {
     let days = database.read(|tx| sql::days_with_fewer_visitors(tx))?;
     Ok(days.into_iter().map(|(day, _)| date(day)).collect())

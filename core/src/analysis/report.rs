@@ -256,7 +256,6 @@ fn compute<T>(
     })
 }
 
-/// Returns the cached report, or computes it.
 fn of_counters<T: Serialize>(
     tidings: &Tidings,
     question: Question,

@@ -1,11 +1,6 @@
-//! Trends: the searches of the last 24 hours, kept in memory and updated incrementally.
-//!
-//! Each query reads the new searches from the store, including those of other processes. New are those with revisions beyond the
-//! horizon of the last query: a search that becomes visible late is not missed, and one that was read before is not counted
-//! again.
-//!
-//! The spellings of a term that [`fold`] makes equal count together. One client alone cannot make a term frequent ([`Term`]).
-//! Guests have different numbers on different days, so around midnight a guest can count twice.
+//! Trends: the searches of the last 24 hours in memory. Each query reads those with revisions beyond the horizon of the last
+//! query, so that one that becomes visible late is not missed. Spellings that [`fold`] makes equal count together, and one client
+//! alone cannot make a term frequent ([`Term`]); around midnight a guest can count twice.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -27,27 +22,24 @@ pub use burst::{BURST_HOURS, SearchBurst};
 pub(crate) use sql::prune;
 use term::{SearchTime, Term, hour_end, hour_of};
 
-/// The time for which a search counts in trends.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
-/// The additional time for which the store retains a search.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 pub(super) const RANKING_MAX: usize = 10;
 const READ_BATCH: i64 = 4_096;
-/// The maximum memory for the searches of a day. If there are more, the oldest are dropped early.
+/// If there are more, the oldest are dropped early.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The estimated memory of a search, and of a term apart from its texts.
+/// Apart from the texts.
 const SEARCH_BYTES: usize = 192;
 const TERM_BYTES: usize = 640;
-/// The estimated memory of a spelling apart from its text.
+/// Apart from its text.
 const SPELLING_BYTES: usize = 64;
 /// The time for which a list of bursts is current. Finding them visits all searches, however few are new.
 const BURSTS_MS: i64 = SECOND_MS;
 
-/// Terms with their numbers of searches, most searched first.
+/// Most searched first.
 pub(super) type Ranking = Vec<(String, i64)>;
 
 pub(super) struct Trends {
-    /// Folded terms that are left out.
     blocked: HashSet<String>,
     min_visitors: usize,
     recent: Mutex<RecentSearches>,
@@ -158,7 +150,6 @@ impl Trends {
         Ok((recent, Current { list: (), version, until }))
     }
 
-    /// Returns the version that the searches include.
     fn read_new(&self, recent: &mut RecentSearches, tx: &mut dyn Tx, now: Timestamp) -> Result<i64> {
         let (version, horizon) = (version_in(tx, Topic::Terms)?, tx.horizon()?);
         let behind = match recent.read {

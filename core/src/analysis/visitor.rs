@@ -1,14 +1,6 @@
-//! Visitors: the members and guests of a day, the hours of their requests, and the number of their visits.
-//!
-//! A guest is a client that is not signed in, identified for one day by a keyed hash of address and user agent; of an IPv6
-//! address, the first 64 bits count, because devices change the others. The database stores the random key of a day, so that the
-//! hash stays the same after a restart and in other processes; when the day is over, the key of a later day replaces it. No
-//! address is ever stored.
-//!
-//! A visit is a series of requests of one visitor with gaps under half an hour, within one day: a request after midnight starts a
-//! new visit.
-//!
-//! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
+//! The members and guests of a day. A guest is a keyed hash of address (of IPv6, the first 64 bits) and user agent; the key of a
+//! day is in the database until that of a later day replaces it, and no address is. A visit has gaps under half an hour, within
+//! one day. Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
 use crate::record::id::MemberKey;
 use crate::store::{Arg, FromValue, Value};

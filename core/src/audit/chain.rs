@@ -1,5 +1,3 @@
-//! The verification of the chain, and the removal of its beginning.
-
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -128,7 +126,6 @@ pub(crate) fn verify(tx: &mut dyn Tx, head: Option<&Head>) -> Result<Verificatio
 }
 
 struct Walk<'h> {
-    /// The number and the hash of the last verified record.
     at: (i64, String),
     records: i64,
     /// Whether a record states the expiry of the removed beginning, or nothing was removed.
@@ -215,10 +212,9 @@ fn seq_of(expiry: &str) -> Option<i64> {
     expiry.split_once(':')?.0.parse().ok()
 }
 
-/// Returns whether there may be more.
-///
-/// The last expired record stays: its date, which the hashes bind, shows that those before it had expired. Otherwise a program
-/// that can write the database could remove any records, and append a record that they had expired.
+/// Returns whether there may be more. The last expired record stays: its date, which the hashes bind, shows that those before it
+/// had expired. Otherwise a program that can write the database could remove any records, and append a record that they had
+/// expired.
 pub(crate) fn prune(
     tx: &mut dyn Tx,
     now: Timestamp,

@@ -1,5 +1,3 @@
-//! The SQL of the audit trail.
-
 use super::{Filter, Party, Read};
 use crate::account::{Admin, Member};
 use crate::audit::trail::sql::{COLUMNS, record};

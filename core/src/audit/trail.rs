@@ -1,11 +1,6 @@
-//! The audit trail: what administrators, operators and API keys have done, in a chain of hashes.
-//!
-//! Operations append to it in the transaction of the change that they record ([`append`]), so that a change and its record
-//! are on disk together. A record is never changed. Its hash covers the hash of the record before, so that an edited, a
-//! missing or an inserted record breaks the chain.
-//!
-//! A member in a record is their key and a salted hash of their id. The salt is stored with the member, so that it
-//! disappears with them: then nobody can tell whose id it was, and the chain is still intact.
+//! The chain of records, appended in the transaction of the change ([`append`]). A record is never changed, and its hash covers
+//! the hash of the one before. A member in a record is their key and a salted hash of their id; the salt disappears with the
+//! member: then nobody can tell whose id it was, and the chain is still intact.
 
 use std::sync::Arc;
 
@@ -134,7 +129,6 @@ pub(crate) struct Record {
     pub(crate) surface: String,
     /// `operator`, `member`, `key` or `service`.
     pub(crate) actor: String,
-    /// The name of the key, or of the operator's account.
     pub(crate) actor_name: Option<String>,
     pub(crate) actor_member: Named,
     pub(crate) action: String,
@@ -242,7 +236,7 @@ pub(crate) fn is_recorded(
     Ok(found.is_some())
 }
 
-/// Creates the member's salt if they have none.
+/// Creates the salt if the member has none.
 fn named(tx: &mut dyn Tx, member: Option<MemberKey>) -> Result<Named, StoreError> {
     let Some(member) = member else { return Ok(Named::default()) };
     let (id, salt) = sql::identity(tx, member)?;
@@ -257,7 +251,6 @@ pub(crate) mod sql {
     use super::{Chain, MemberKey, Named, Record, Row, StoreError, Tx};
     use crate::store::Topic;
 
-    /// The columns of [`record`].
     pub(crate) const COLUMNS: &str =
         "seq, date, surface, actor, actor_name, actor_member, actor_proof, action,
         subject, subject_member, subject_proof, old_value, new_value, hash";

@@ -5,15 +5,11 @@ use crate::base::clock::{HOUR_MS, SECOND_MS, Timestamp};
 use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx};
 
-/// Feedback that a member may send in an hour.
 const HOURLY: u32 = 60;
 /// Feedback that may be open, and how much of it by one member.
 const OPEN: u32 = 10_000;
 const OPEN_OF_ONE: u32 = OPEN / 50;
 
-/// Checks that a member may send feedback now.
-///
-/// # Errors
 /// `too many requests` if the member has sent too much in the last hour, or too much is open.
 pub(super) fn check(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
     let wait_ms = match sql::nth_latest(tx, member, HOURLY)? {

@@ -1,5 +1,3 @@
-//! The operations on feedback.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

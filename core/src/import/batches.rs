@@ -17,8 +17,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// In lines and in bytes. The following batches grow while their lines fit into their time.
 const FIRST_BATCH: usize = 250;
 const FIRST_BYTES: usize = 256 << 10;
-/// The time that a batch has for its rows while other writes wait. The search index and the disk add approximately the
-/// same time.
+/// The time that a batch has for its rows while other writes wait. The search index and the disk add approximately the same time.
 const SHARED: Duration = Duration::from_millis(10);
 /// The time that it has while no other write waits. A write that arrives later than [`SHARED`] ends the batch, so it
 /// waits only for the search index and the disk.
@@ -84,7 +83,7 @@ struct Batches<'t, K: Kind> {
     last_refused: u64,
     batch: Vec<K::Line>,
     bytes: usize,
-    /// The number of lines that probably fit into the time of a batch.
+    /// In lines that probably fit into the time of a batch.
     size: usize,
     bytes_max: usize,
     written: Option<(Shared<K::Line>, Pending<Written>)>,
@@ -117,7 +116,6 @@ impl<K: Kind> Batches<'_, K> {
         Ok(())
     }
 
-    /// Submits the current batch after the previous one is written.
     fn write_batch(&mut self) -> Result<()> {
         let mut left = self.settle(usize::MAX)?;
         // Before the lines of the current batch, so that lines about the same record stay in order.

@@ -1,7 +1,5 @@
-//! Reads the records of CSV whose first line names the columns.
-//!
-//! Spreadsheets write commas, semicolons or tabs between the values, and other encodings than UTF-8: all are read, and the report
-//! tells the encoding.
+//! Reads the records of CSV whose first line names the columns. Spreadsheets write commas, semicolons or tabs between the values,
+//! and other encodings than UTF-8: all are read, and the report tells the encoding.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
@@ -42,11 +40,10 @@ pub(crate) struct Lines<R, L> {
     reader: csv::Reader<Input<R>>,
     columns: Columns,
     parse: Parse<L>,
-    /// The encoding of the values, if it is known not to be UTF-8.
+    /// If it is known not to be UTF-8.
     encoding: Option<&'static Encoding>,
     /// `None` before the first line is read.
     names: Option<Vec<String>>,
-    /// As written in the first line.
     unknown: Vec<String>,
     ended: bool,
 }
@@ -155,7 +152,6 @@ impl<R: Read, L> Lines<R, L> {
         Ok(None)
     }
 
-    /// Returns whether all required columns are present.
     fn take_names(&mut self, header: &StringRecord) -> bool {
         let written = || header.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
         let names: Vec<String> = written().map(str::to_ascii_lowercase).collect();
@@ -174,10 +170,8 @@ fn first_line<R: Read>(reader: &csv::Reader<R>, record: &ByteRecord) -> u64 {
     reader.position().line().saturating_sub(lines as u64).max(1)
 }
 
-/// Appends [`END`] to an input, and fails when one record is too long.
-///
-/// Lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first line
-/// decides.
+/// Appends [`END`] to an input, and fails when one record is too long. Lines may end with CR alone, as old programs for the Mac
+/// write them: then each CR becomes LF. The end of the first line decides.
 struct Input<R> {
     /// The bytes that were read to find the end of the first line; all of UTF-16, as UTF-8.
     first: VecDeque<u8>,

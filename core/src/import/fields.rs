@@ -13,10 +13,8 @@ pub(crate) enum FieldKind {
     Count,
 }
 
-/// Declares a struct that a line is read into, and the table of its fields.
-///
-/// Each row is the name in the input, the name in the struct, the Rust type and the [`FieldKind`]. A line may leave out any
-/// field; other fields are ignored.
+/// Declares a struct that a line is read into, and the table of its fields. Each row is the name in the input, the name in the
+/// struct, the Rust type and the [`FieldKind`]. A line may leave out any field; other fields are ignored.
 macro_rules! fields {
     ($(#[$all:meta])* $visibility:vis struct $fields:ident {
         $($(#[$attribute:meta])* $name:literal $field:ident: $type:ty = $kind:ident,)+

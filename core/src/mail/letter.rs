@@ -1,5 +1,3 @@
-//! What a mail says, before it is written.
-
 use zeroize::Zeroizing;
 
 pub(crate) struct Letter {
@@ -19,7 +17,6 @@ pub(crate) enum Text {
     Reset,
     PasswordChanged,
     AddressChanged,
-    /// Another address was given in place of this one.
     AddressProposed,
     SignInChanged,
     Invite,

@@ -10,7 +10,7 @@ use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::record::error::Error;
 use crate::store::{StoreError, Tx};
 
-/// Mails in an hour that one network asks for, for any purpose.
+/// In an hour, for any purpose.
 const NETWORK_MAX: i64 = 30;
 /// Mails in an hour about one subject that one network asks for, and that all networks ask for together.
 const PAIR_MAX: i64 = 5;

@@ -1,5 +1,3 @@
-//! The operations on mail.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -35,7 +33,6 @@ impl Transaction for List {
     }
 }
 
-/// Returns the latest mail to a member that was not sent.
 pub(crate) fn latest(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,

@@ -1,7 +1,5 @@
-//! The outbox: mail that has to be sent.
-//!
-//! An operation appends to it in the transaction of its change, so that a crash loses no mail, and no mail tells of a change that
-//! was rolled back.
+//! The outbox: mail that has to be sent. An operation appends to it in the transaction of its change, so that a crash loses no
+//! mail, and no mail tells of a change that was rolled back.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
@@ -74,7 +72,6 @@ pub(crate) enum To<'a> {
     Address(MemberKey, &'a str),
     /// The member with this id or address, if there is one, for whom the network with this hash has asked.
     Asked(&'a str, &'a str),
-    /// An address, and the id of the invitation.
     Invited(&'a str, &'a str),
 }
 

@@ -1,6 +1,5 @@
-//! The mail that is due, and what it says.
-//!
-//! A mail is removed after the mail server has taken it, so one whose outcome a crash has lost is sent again, once.
+//! The mail that is due, and what it says. A mail is removed after the mail server has taken it, so one whose outcome a crash has
+//! lost is sent again, once.
 
 use std::sync::Arc;
 
@@ -71,7 +70,6 @@ impl jobs::Queue for Queue {
     }
 }
 
-/// Removes mail that has nothing to say any more.
 fn prepare(
     tx: &mut dyn Tx,
     config: &Mail,

@@ -1,5 +1,3 @@
-//! Sends mail over SMTP.
-
 use std::error::Error as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -24,9 +22,8 @@ use crate::record::jobs::{Failed, Transport};
 
 /// For connecting, and for each step after that.
 const STEP: Duration = Duration::from_secs(10);
-/// The answers to a recipient that has no mailbox: another attempt does not change them.
-///
-/// Source: RFC 5321 section 4.2.3; RFC 7504 for 556.
+/// The answers to a recipient that has no mailbox: another attempt does not change them. Source: RFC 5321 section 4.2.3; RFC 7504
+/// for 556.
 const PERMANENT: [u16; 4] = [550, 551, 553, 556];
 /// The enhanced statuses of such answers, if they have one (RFC 3463 sections 3.2 and 3.3; RFC 7505 for 5.1.10).
 const PERMANENT_STATUS: [&str; 6] = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"];
@@ -85,7 +82,6 @@ impl Smtp {
         Ok(Self { server: server.clone(), tls, credentials, from: Mailbox::new(name.clone(), email) })
     }
 
-    /// Also signs in.
     fn connect(&self) -> Result<SmtpConnection, SmtpError> {
         let hello = ClientId::Domain(self.from.email.domain().to_owned());
         let (encryption, port) = self.server.encryption();

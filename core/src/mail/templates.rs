@@ -1,7 +1,6 @@
-//! The texts of mail. Each is Markdown: the source is the plain text, and its rendering is the HTML.
-//!
-//! The first line is the subject. `{id}`, `{code}`, `{link}`, `{minutes}` and `{site}` stand for values; a paragraph with a
-//! missing value is left out. The layout of the HTML has the values `{subject}`, `{language}` and `{body}`.
+//! The texts of mail. Each is Markdown: the source is the plain text, and its rendering is the HTML. The first line is the
+//! subject. `{id}`, `{code}`, `{link}`, `{minutes}` and `{site}` stand for values; a paragraph with a missing value is left out.
+//! The layout of the HTML has the values `{subject}`, `{language}` and `{body}`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -130,7 +129,6 @@ fn invalid(path: &Path, why: impl fmt::Display) -> Invalid {
     Invalid::new(&["mail-templates"], format!("{} {why}", path.display()))
 }
 
-/// Prefers the operator's file.
 fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) -> Result<Cow<'static, str>> {
     let Some(path) = dir.map(|dir| dir.join(file)).filter(|path| path.exists()) else {
         return Ok(built_in.into());
@@ -146,7 +144,6 @@ fn read(dir: Option<&Path>, file: &str, built_in: &'static str, names: &[&str]) 
 static VALUE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{([a-z]+)\}").expect("it is a regular expression"));
 
-/// The names of the values that a text has.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     VALUE.captures_iter(text).map(|found| found.extract::<1>().1[0])
 }

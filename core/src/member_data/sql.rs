@@ -1,4 +1,4 @@
-//! The SQL of a member's data. Every function reads rows of the member of the page only.
+//! Every function reads rows of the member of the page only.
 
 use serde::Serialize;
 

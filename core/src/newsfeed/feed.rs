@@ -44,8 +44,7 @@ use shared_orders::Found;
 /// Selects a page of a feed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page<'a> {
-    /// The number of posts, 1 to 300; `None` for 150. A page that continues another one has the number of posts of
-    /// that page.
+    /// The number of posts, 1 to 300; `None` for 150. A page that continues another one has the number of posts of that page.
     pub limit: Option<i64>,
     /// The [`FeedPage::next`] of the previous page; `None` for the first page.
     pub next: Option<&'a str>,
@@ -90,7 +89,7 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
     Ok(answer)
 }
 
-/// Returns the name of a topic's feed and the tags that [`topic`] would have recorded with it at the time `at`.
+/// And the tags that [`topic`] would have recorded with it at the time `at`.
 pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<(String, Vec<String>)> {
     let name: String = name.nfc().collect();
     let tags = tidings.feeds().index()?.topic_tags(&name, at);

@@ -36,7 +36,6 @@ pub(crate) struct FeedIndex {
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
     pub(crate) snapshot: Arc<Snapshot>,
-    /// Popularity by position.
     pub(crate) popular: Vec<f32>,
     interest: Interest,
     /// The earliest end date of the posts shown; `Timestamp::MAX` if none of them ends.
@@ -99,7 +98,6 @@ impl FeedIndex {
         Self::of(items, words, number, as_of, config)
     }
 
-    /// Keeps as many of the newest `items` as the settings allow.
     pub(crate) fn of(
         mut items: Vec<Arc<Item>>,
         words: Words,
@@ -150,7 +148,7 @@ impl FeedIndex {
         index
     }
 
-    /// Returns the orders that the index `next` no longer has, for the order cache.
+    /// Returns those that the index `next` no longer has, for the order cache.
     pub(crate) fn orders_before(&self, next: &Self) -> Vec<Arc<Order>> {
         let mut orders = vec![Arc::clone(&self.popular_feed.order), Arc::clone(&self.recommended_feed.order)];
         if !Arc::ptr_eq(&self.snapshot, &next.snapshot) {
@@ -214,7 +212,6 @@ impl FeedIndex {
         &self.similarity().features
     }
 
-    /// The first call computes it.
     pub(crate) fn similarity(&self) -> &Similarity {
         self.snapshot.similarity(&self.items, &self.interest)
     }
@@ -235,7 +232,7 @@ impl FeedIndex {
         before + dates[..end.min(dates.len())].partition_point(|date| *date > time)
     }
 
-    /// Returns whether a precomputed page may show a post that has ended.
+    /// A precomputed page may show a post that has ended.
     pub(crate) fn has_ended(&self, now: Timestamp) -> bool {
         now >= self.ends
     }

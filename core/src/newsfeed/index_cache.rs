@@ -1,7 +1,6 @@
-//! The feeds in memory, and the thread that updates them when posts change.
-//!
-//! An update reads the posts that changed or were removed beyond the horizon of the update before, some of which it may have read
-//! already. While a transaction holds the horizon back, the thread computes another index only if it sees another change.
+//! The feeds in memory, and the thread that updates them when posts change. An update reads the posts that changed or were removed
+//! beyond the horizon of the update before, some of which it may have read already. While a transaction holds the horizon back,
+//! the thread computes another index only if it sees another change.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,7 +27,6 @@ use crate::record::id::PostKey;
 use crate::store::{Store, Topic, version_in};
 use crate::words::ModelCache;
 
-/// The thread gathers changes for this time before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);
 /// The maximum time to wait for an index that shows the changes that another server has seen.
 const FOLLOW_MAX: Duration = Duration::from_secs(3);
@@ -68,7 +66,6 @@ pub(crate) type CurrentIndex = Guard<Arc<FeedIndex>>;
 enum Update {
     /// No other change is visible.
     Nothing,
-    /// The changed and the removed posts.
     Changes(Vec<FeedRow>, Vec<PostKey>, AsOf),
     Load,
 }

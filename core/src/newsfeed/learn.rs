@@ -1,9 +1,6 @@
-//! Weights of the recommended feed that are learned from the acts of the store's members.
-//!
-//! Each visit of a member is a lesson: the posts that they turned to, among those that they had not seen. The weights
-//! under which these choices are most probable replace those in use if the feed would have been better by more than two standard
-//! errors in a cross-validation. A feed that learns from what it has shown confirms itself, so acts from all feeds and from searches
-//! count alike, and the posts that could have been chosen are those of all feeds.
+//! Learns the weights of the recommended feed. Each visit of a member is a lesson: the posts that they turned to, among those that
+//! they had not seen. A feed that learns from what it has shown confirms itself, so acts from all feeds and from searches count
+//! alike, and the posts that could have been chosen are those of all feeds.
 
 #[cfg(feature = "evaluation")]
 pub mod evaluation;
@@ -34,7 +31,6 @@ use crate::store::{Store, StoreError, Tx};
 use logit::{Choices, Prior, Vector};
 use visits::{visits, walk};
 
-/// The name of the stored weights.
 pub(crate) const LEARNED: &str = "learned";
 
 const VISITS_MIN: usize = 50;
@@ -43,10 +39,9 @@ const PRIOR: f64 = 30.0;
 /// The number of standard errors by which other weights must be better: with fewer, question sites learned some by chance, and
 /// the feeds that they were asked for once were a quarter worse.
 const ERRORS: f64 = 2.0;
-/// The number of parts of the visits of the cross-validation.
-///
-/// Source: Tashman, *Out-of-sample tests of forecasting accuracy: an analysis and review*, International Journal of Forecasting
-/// 16(4), 2000: with a rolling origin, because members choose in the order of time.
+/// The number of parts of the visits of the cross-validation. Source: Tashman, *Out-of-sample tests of forecasting accuracy: an
+/// analysis and review*, International Journal of Forecasting 16(4), 2000: with a rolling origin, because members choose in the
+/// order of time.
 const PARTS: usize = 5;
 
 /// What was learned from the acts of members.
@@ -180,7 +175,6 @@ fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Weights) -> Weights
     Weights(fitted.map(|weight| (weight / scale) as f32))
 }
 
-/// Among the posts that could have been chosen.
 fn variances<'c>(choices: impl Iterator<Item = &'c Choices>) -> Vector {
     let (mut count, mut sums, mut squares) = (0.0, [0.0; SIGNALS], [0.0; SIGNALS]);
     for (x, offset) in choices.flat_map(|choices| &choices.others) {

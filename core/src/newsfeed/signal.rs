@@ -40,7 +40,7 @@ pub(crate) enum Signal {
 }
 
 impl Signal {
-    /// All signals in the order of their numbers.
+    /// In the order of their numbers.
     pub(crate) const ALL: [Self; 10] = [
         Self::Topic,
         Self::Tag,
@@ -83,7 +83,7 @@ schemas! {
 }
 
 impl Signal {
-    /// Returns the name, and what the signal measures.
+    /// And what the signal measures.
     const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Topic => ("topic", "the similarity to the topics of the member's acts"),

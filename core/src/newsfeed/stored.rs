@@ -1,5 +1,3 @@
-//! Stores what was learned for the feeds, by name, as JSON.
-
 use serde::Serialize;
 
 use crate::store::{StoreError, Topic, Tx};

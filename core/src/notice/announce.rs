@@ -1,8 +1,6 @@
-//! Tells webhooks about notices.
-//!
-//! A notice is announced once: when guests see it for the first time, on the general page or on that of a topic. The column
-//! `announced` remembers that, so that hiding and showing it, or another server, does not announce it again. A notice that
-//! begins later is announced by the thread of the webhooks, or by the next change of a notice after that.
+//! Tells webhooks about notices. A notice is announced once: when guests see it for the first time, on the general page or on that
+//! of a topic. The column `announced` remembers that, so that hiding and showing it, or another server, does not announce it
+//! again. A notice that begins later is announced by the thread of the webhooks, or by the next change of a notice after that.
 
 use super::{FullNotice, sql};
 use crate::base::clock::Timestamp;
@@ -14,9 +12,8 @@ use crate::webhook::outbox::{self, Event};
 const UNANNOUNCED: &str =
     "announced = 0 AND activation = 1 AND members_only = 0 AND (visible_until IS NULL OR visible_until > $1)";
 
-/// The transaction must run alone.
-///
-/// Without webhooks it does nothing: adding one marks the notices of that time ([`mark_announced`]).
+/// The transaction must run alone. Without webhooks it does nothing: adding one marks the notices of that time
+/// ([`mark_announced`]).
 pub(crate) fn announce(tx: &mut dyn Tx, now: Timestamp) -> Result<()> {
     if !outbox::has_webhooks(tx)? {
         return Ok(());

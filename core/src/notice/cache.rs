@@ -1,10 +1,6 @@
-//! The cache of all notices, which reads them from the database again when they change.
-//!
-//! It reads all notices, so a notice that becomes visible late is in the next snapshot. Until the horizon has passed
-//! the last change, every read makes a snapshot.
-//!
-//! A notice also becomes visible and ends by time, without a change of the database. The times at which this happens divide
-//! time into periods ([`Snapshot::period`]), and a cached list counts in its period only.
+//! All notices, read again when they change, so a notice that becomes visible late is in the next snapshot. Until the horizon has
+//! passed the last change, every read makes a snapshot. The times at which notices begin and end divide time into periods
+//! ([`Snapshot::period`]), and a cached list counts in its period only.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -106,7 +102,7 @@ pub(super) struct Snapshot {
     full_lists: Mutex<HashMap<ListKey, Dated<FullList>>>,
 }
 
-/// The audience, the topic, and whether the texts are rendered.
+/// And whether the texts are rendered.
 type ListKey = (Audience, Option<Arc<str>>, bool);
 
 /// The state of a snapshot that a list shows.
@@ -114,7 +110,6 @@ type ListKey = (Audience, Option<Arc<str>>, bool);
 struct Date {
     /// Every view up to this generation is included.
     generation: u64,
-    /// See [`Snapshot::period`].
     period: usize,
 }
 
@@ -196,7 +191,7 @@ impl Snapshot {
         notice.at(self.views.view(&notice.counted, store, today))
     }
 
-    /// The notices of the general page, newest first.
+    /// Of the general page, newest first.
     pub(super) fn visible(&self, audience: Audience, now: Timestamp) -> impl Iterator<Item = &CachedNotice> {
         let is_listed = move |cached: &&CachedNotice| {
             cached.placement.topic.is_none() && cached.is_visible_to(audience, now)
@@ -283,7 +278,6 @@ impl Snapshot {
 
 #[cfg(test)]
 impl NoticeCache {
-    /// Reads the notices from the database even if they have not changed.
     pub(super) fn reload(&self, store: &Store) -> Arc<Snapshot> {
         self.load(store, &mut self.views.settled()).unwrap()
     }

@@ -1,5 +1,3 @@
-//! Drafts that administrators save on the server before they publish them.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

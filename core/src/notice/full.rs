@@ -1,5 +1,3 @@
-//! Notices with all fields, for pages of topics and for administrators.
-
 use std::ops::Deref;
 use std::sync::Arc;
 

@@ -1,10 +1,6 @@
-//! Renders the text of a notice, which is Markdown, as HTML that is safe to show on a page.
-//!
-//! The HTML has paragraphs, headings, emphasis, lists, code, block quotes, rules and links, and no attributes except `href`
-//! and `rel` of links and `start` of lists. Raw HTML is shown as text, and an image is a link to it. Links have the scheme http,
-//! https or mailto; the text of any other link is shown without the link.
-//!
-//! Source: <https://spec.commonmark.org/0.31.2/>, without extensions.
+//! Renders Markdown as HTML that is safe to show on a page: without attributes except `href` and `rel` of links and `start` of
+//! lists. Raw HTML is shown as text, and an image is a link to it. A link with another scheme than http, https or mailto is shown
+//! as its text. Source: <https://spec.commonmark.org/0.31.2/>, without extensions.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 

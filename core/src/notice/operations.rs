@@ -1,5 +1,3 @@
-//! The operations on notices.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

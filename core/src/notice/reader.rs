@@ -1,5 +1,3 @@
-//! Callers, classified by the notices that they see.
-
 use super::placement::Audience;
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member};

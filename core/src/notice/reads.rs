@@ -1,5 +1,3 @@
-//! The reads of a notice by day.
-
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,3 @@
-//! The statements of notices.
-
 use super::draft::Content;
 use super::{Notice, Placement};
 use crate::account::Admin;
@@ -8,7 +6,6 @@ use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::store::{Arg, Row, StoreError, Tx};
 
-/// The arguments `$1` to `$9`.
 fn columns<'a>(id: &'a String, content: &'a Content) -> [Arg<'a>; 9] {
     let Content { title, post, activation, placement } = content;
     [

@@ -1,14 +1,6 @@
-//! Views of notices, counted in memory and added to the database by a deferred write.
-//!
-//! The count of a notice is the number of its views in this process; it only grows. [`FlushState`] has how many of them
-//! the database holds, and a notice shows `stored - flushed + counted`. `stored - flushed` are the views that others have
-//! counted. Both are of the same state: they are read under the lock of the state, and never between the statements of a
-//! flush and the outcome of its commit ([`ViewCounter::settled`]); or no flush ended in between ([`ViewCounter::others`]).
-//! So each view is either in `stored` or in `counted - flushed`. A flush that fails changes nothing: its views are written
-//! with the next one.
-//!
-//! The database also has the views of each day. The first view on another day notes how many there were before it, so views
-//! that wait for the database keep their days.
+//! A notice shows `stored - flushed + counted`: `counted` are its views in this process, and `flushed` those of them in the
+//! database ([`FlushState`]). These are read under one lock, never between the statements of a flush and the outcome of its commit
+//! ([`ViewCounter::settled`], [`ViewCounter::others`]). Views that wait for the database keep their days.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -37,7 +29,6 @@ pub(super) struct ViewCounter {
 #[derive(Default)]
 pub(super) struct FlushState {
     counts: BTreeMap<ObjectId, Count>,
-    /// The number of flushes that have ended.
     ended: u64,
     /// Whether a flush has run its statements and awaits the outcome of the commit.
     is_committing: bool,
@@ -58,7 +49,7 @@ pub(super) struct NoticeViews {
     counted: AtomicI64,
     /// The views in the database that others have counted, as last read.
     others: AtomicI64,
-    /// The day of the last view, or 0 before the first.
+    /// 0 before the first view.
     day: AtomicI64,
     /// The earlier days with views that are not flushed, and the number of views at the end of each.
     earlier: Mutex<Vec<(i64, i64)>>,
@@ -73,7 +64,6 @@ impl NoticeViews {
         self.others.load(Ordering::Relaxed) + counted
     }
 
-    /// Returns whether the number has changed.
     pub(super) fn set_others(&self, views: i64) -> bool {
         self.others.swap(views, Ordering::Relaxed) != views
     }
@@ -90,7 +80,6 @@ impl NoticeViews {
         self.counted.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Splits the views from `flushed` to `counted` by day.
     fn by_day(&self, flushed: i64, counted: i64) -> Vec<(i64, i64)> {
         let earlier = lock(&self.earlier);
         let mut days = earlier.clone();
@@ -157,7 +146,7 @@ impl ViewCounter {
 }
 
 impl FlushState {
-    /// Returns the count of a notice, and how many of its views are flushed.
+    /// And how many of its views are flushed.
     pub(super) fn count(&mut self, id: ObjectId) -> (Arc<NoticeViews>, i64) {
         let count = self.counts.entry(id).or_default();
         (Arc::clone(&count.counted), count.flushed)
@@ -173,9 +162,7 @@ struct Flush {
     counter: Arc<ViewCounter>,
     /// Whether [`ViewCounter::is_deferred`] is set for this flush.
     is_expected: bool,
-    /// The notices and their counts that are being committed.
     batch: Vec<(ObjectId, i64)>,
-    /// See [`FlushState::next`].
     next: Option<ObjectId>,
 }
 

@@ -32,7 +32,6 @@ pub(super) enum Kind {
     Hide,
     Unhide,
     View {
-        /// The viewer, if the caller is not a member.
         guest: Option<Guest>,
         /// Whether the view counts for the popularity, once decided: the decision records the viewer.
         counts: Option<bool>,
@@ -40,12 +39,10 @@ pub(super) enum Kind {
 }
 
 impl Acts {
-    /// Returns a queue of acts.
-    ///
-    /// Acts run beside those of other servers. The rows that both may change are locked in this order: the likes, the views and the hidden posts by
-    /// member and post, the posts by key, and at the commit the members by key. A like that another server adds at the same time
-    /// is waited for, so that one of both is new. A post is locked before its stats are read, so that none is lost; for as
-    /// short a time as possible, because everybody may like the same post.
+    /// Returns a queue of acts. Acts run beside those of other servers. The rows that both may change are locked in this order:
+    /// the likes, the views and the hidden posts by member and post, the posts by key, and at the commit the members by key. A
+    /// like that another server adds at the same time is waited for, so that one of both is new. A post is locked before its stats
+    /// are read, so that none is lost; for as short a time as possible, because everybody may like the same post.
     pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>) -> Self {
         let (calendar, viewers) = (Arc::clone(calendar), Viewers::default());
         Self(store.gathered(Isolation::Locking, move |tx, acts| {
@@ -71,9 +68,7 @@ struct Change {
 
 enum ChangeKind {
     Like,
-    /// The date of the like.
     Unlike(Timestamp),
-    /// Whether the view counts for the popularity.
     View(bool),
 }
 
@@ -174,7 +169,6 @@ impl Valid<'_, '_> {
     }
 }
 
-/// Returns the new likes.
 fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Like)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post, act.at)).collect();
@@ -184,7 +178,6 @@ fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, 
     }))
 }
 
-/// Returns the likes that existed.
 fn unlike<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Unlike)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post)).collect();
@@ -214,7 +207,6 @@ fn hide(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
 }
 
 struct Found {
-    /// For each act.
     keys: Vec<Option<PostKey>>,
     posts: Vec<PostStats>,
 }

@@ -14,7 +14,6 @@ use crate::record::error::{Error, Result};
 use crate::record::id::{ObjectId, PostKey, SourceKey};
 use crate::store::{Arg, Row, Topic, Tx, row_each, run_each};
 
-/// An entry of a source that is new or has changed.
 pub(crate) struct Arrival {
     change: Change,
     tokens: Arc<TokenFields>,
@@ -29,9 +28,7 @@ pub(crate) struct Identity {
     pub(crate) key: i64,
     /// The key of an entry that is alone on its page.
     pub(crate) page_key: i64,
-    /// The address that it links to.
     pub(crate) page: String,
-    /// Whether other entries link to the same page.
     pub(crate) is_shared: bool,
     /// An address that no other entry has.
     pub(crate) own: String,
@@ -186,7 +183,7 @@ pub(crate) fn write(
     Ok(arrived)
 }
 
-/// Assigns the posts without a source that are on the host of `url` to the source.
+/// Those on the host of `url`.
 pub(crate) fn adopt(tx: &mut dyn Tx, _: &Admin<'_>, source: SourceKey, url: &str) -> Result<()> {
     let Some(draft::Address { host, .. }) = draft::address(url) else { return Ok(()) };
     let sql = "INSERT INTO post_source (post, source) SELECT p.key, CAST($1 AS bigint) FROM post p
@@ -197,7 +194,7 @@ pub(crate) fn adopt(tx: &mut dyn Tx, _: &Admin<'_>, source: SourceKey, url: &str
     Ok(())
 }
 
-/// Removes at most `most` posts, and returns their number.
+/// Returns their number.
 pub(crate) fn remove(tx: &mut dyn Tx, admin: &Admin<'_>, source: SourceKey, most: usize) -> Result<usize> {
     let (posts, mut derived) = (rows::of_source(tx, source, most)?, DerivedChanges::default());
     for post in &posts {

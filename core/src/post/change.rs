@@ -1,8 +1,6 @@
-//! The posts that changed, by the revisions of the changes, so that a cache reads only these. Only the latest changes stay: a cache
-//! that has missed earlier ones loads all posts.
-//!
-//! A cache that has seen every change up to a horizon reads the changes with greater revisions. Some of them may have
-//! been visible before, and some of them may become visible later than others with greater revisions.
+//! The posts that changed, by the revisions of the changes, so that a cache reads only those beyond its horizon, some of which may
+//! have been visible before or become visible later than others with greater revisions. Only the latest changes stay: a cache that
+//! has missed earlier ones loads all posts.
 
 use crate::record::error::Result;
 use crate::record::id::PostKey;
@@ -37,7 +35,7 @@ pub(super) fn add_each(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreEr
     prune_sometimes(tx, revision, posts)
 }
 
-/// Records that posts were inserted. This transaction must not have recorded another change of them.
+/// This transaction must not have recorded another change of them.
 pub(super) fn add_new(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreError> {
     let revision = tx.revision();
     let rows: Vec<_> = posts.iter().map(|post| [revision.into(), post.as_i64().into()]).collect();
@@ -75,7 +73,6 @@ fn may_prune(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     tx.dialect().try_lock(PRUNE_LOCK).map_or(Ok(true), |sql| tx.one(&sql, &[])?.take(0))
 }
 
-/// Deletes at most [`PRUNE_MAX`] changes.
 fn prune(tx: &mut dyn Tx, staying: i64) -> Result<(), StoreError> {
     let newest = "SELECT revision, post FROM post_change ORDER BY revision DESC, post DESC LIMIT 1 OFFSET $1";
     let Some(mut row) = tx.row(newest, &[staying.into()])? else { return Ok(()) };
@@ -89,11 +86,10 @@ fn prune(tx: &mut dyn Tx, staying: i64) -> Result<(), StoreError> {
     tx.run(sql, &[last.0.into(), last.1.into()]).map(drop)
 }
 
-/// Returns whether every change with a revision greater than the horizon `since` is recorded.
-///
-/// A transaction that deletes changes deletes the oldest first. If it began after all changes up to `since` were
-/// committed, it has deleted a later change only if it has deleted all of these. If it began before, the cache with
-/// this horizon has seen what it deleted. So every later change is recorded as long as one up to `since` is.
+/// Returns whether every change with a revision greater than the horizon `since` is recorded. A transaction that deletes changes
+/// deletes the oldest first. If it began after all changes up to `since` were committed, it has deleted a later change only if it
+/// has deleted all of these. If it began before, the cache with this horizon has seen what it deleted. So every later change is
+/// recorded as long as one up to `since` is.
 pub(super) fn knows_since(tx: &mut dyn Tx, since: i64) -> Result<bool, StoreError> {
     let sql = "SELECT (SELECT min(revision) FROM post_change),
                       (SELECT max(revision) FROM post_change WHERE revision > $1 AND post = $2)";

@@ -1,5 +1,3 @@
-//! Drafts of posts, and the rule of each field.
-
 use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;

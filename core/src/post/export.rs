@@ -1,4 +1,4 @@
-//! The export of all posts, in the format that the import reads.
+//! The format is that which the import reads.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -29,7 +29,6 @@ impl Stream for ExportPosts {
     const GIVES: &'static [&'static str] = &[NDJSON];
 }
 
-/// Bounds the memory of an export.
 const PAGE: i64 = 100;
 
 #[derive(Serialize)]

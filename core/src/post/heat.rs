@@ -1,16 +1,10 @@
-//! The popularity of a post: the sum of its acts, each decayed by its own age, for every half-life at once.
-//!
-//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to the sum of its post, and the popularity at the time `now` is the
-//! sum times `2^(-now / half-life)`, so the order of the sums is the order of popularity, and changes only with new acts. The sums
-//! grow without bound, so the database holds their logarithms: the *heats*, one for each half-life of a fixed
-//! [grid](HALF_LIVES). So the half-life in effect can change without a change of any post.
-//!
-//! Between two half-lives of the grid, the logarithm of the popularity is interpolated linearly over the inverse of the
-//! half-life. This is exact if all acts of the post have one age, otherwise it is greater than the exact popularity. The heat of a
-//! half-life shorter than those of the grid continues the line of the two shortest ones, and is less than the exact one.
-//!
-//! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
-//! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
+//! The popularity of a post: the sum of its acts, each decayed by its own age. An act of weight `w` at time `t` adds `w·2^(t/h)`
+//! to the sum for a half-life `h`, and the popularity at `now` is the sum times `2^(-now/h)`, so the order changes only with new
+//! acts. The database holds the logarithms of the sums, the *heats*, for each half-life of a [grid](HALF_LIVES), so that the
+//! half-life in effect can change without a change of any post. Between two of these, the logarithm of the popularity is
+//! interpolated linearly over `1/h`: exact if all acts of the post have one age, otherwise too great. A half-life below the grid
+//! continues the line of the two shortest ones, and gives too little. Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward
+//! decay: a practical time decay model for streaming systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
 
 use std::f64::consts::LN_2;
 
@@ -18,7 +12,6 @@ use crate::base::clock::{DAY_MS, Timestamp};
 use crate::store::{Arg, Row, StoreError};
 
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
-/// The weight of a like.
 pub(crate) const LIKE_WEIGHT: f64 = 3.0;
 
 /// In days. It is in effect until the acts of a store show that another half-life predicts better.
@@ -55,10 +48,9 @@ impl Heats {
         Some(Self::plus(heats, Self::of_act(ln_weight, at)))
     }
 
-    /// Subtracts an act that was added with `weight` at the time `at`. Returns `None` if no act is left.
-    ///
-    /// If the rest is within the rounding error, because the other acts are many half-lives older, its heat is estimated from
-    /// those of the longer half-lives: the estimate continues their line, and so is at most the exact heat.
+    /// Subtracts an act that was added with `weight` at the time `at`. Returns `None` if no act is left. If the rest is within the
+    /// rounding error, because the other acts are many half-lives older, its heat is estimated from those of the longer
+    /// half-lives: the estimate continues their line, and so is at most the exact heat.
     pub(crate) fn take(heats: Option<Self>, weight: f64, at: Timestamp) -> Option<Self> {
         let Some(ln_weight) = positive_ln(weight) else { return heats };
         let (Self(sums), Self(act)) = (heats?, Self::of_act(ln_weight, at));
@@ -130,7 +122,6 @@ pub(crate) struct Decay {
     rate: f64,
     /// The half-life is between this place of the grid and the next one.
     place: usize,
-    /// The share of the next place.
     share: f64,
 }
 
@@ -162,22 +153,21 @@ impl Decay {
         (1.0 - self.share) * shorter + self.share * longer
     }
 
-    /// Like [`Heats::bounded`].
     pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: Timestamp) -> Option<f64> {
         Some(heat?.min(positive_ln(weight)? + self.grown(now)))
     }
 
-    /// Returns the popularity at `now`, in views at that time.
+    /// In views at that time.
     pub(crate) fn worth(self, heat: Option<f64>, now: Timestamp) -> f64 {
         heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
     }
 
-    /// Returns the logarithm of the factor by which an act at this time exceeds one in 1970.
+    /// The logarithm of the factor by which it exceeds one in 1970.
     pub(crate) fn grown(self, at: Timestamp) -> f64 {
         self.rate * days(at)
     }
 
-    /// Returns the share of its weight that an act still has after a day.
+    /// The share of its weight that an act still has.
     pub(crate) fn after_a_day(self) -> f64 {
         (-self.rate).exp()
     }
@@ -196,7 +186,6 @@ fn days(at: Timestamp) -> f64 {
     at.as_millis() as f64 / DAY_MS as f64
 }
 
-/// Returns the total weight of the acts of a post.
 #[expect(clippy::cast_precision_loss, reason = "no post has 2^53 views")]
 pub(crate) fn weight_of(views: i64, likes: i64) -> f64 {
     views.max(0) as f64 * VIEW_WEIGHT + likes.max(0) as f64 * LIKE_WEIGHT

@@ -168,19 +168,15 @@ pub fn import(
     ImportPosts::default().import(tidings, caller, input, progress)
 }
 
-/// The url identifies the post of a line. An existing post is updated with the fields of the line, and keeps its id,
-/// its views and its likes. Imported views and likes have no dates, so they count, but do not make a post popular.
-///
-/// In JSON, `topic` and `tag` can also be one text with commas. `null` means an empty text, an empty list or no end date.
-///
-/// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date`
-/// means an empty field; an empty value of another column means no value. Commas or semicolons separate the names in a
-/// list.
-///
-/// The address of a feed entry becomes the url, the categories become the tags, and the longest text, without markup,
-/// becomes the text. The title of an entry without one is the start of its text, or else its address. An entry whose date is
-/// missing, cannot be read or is yet to come has the time of its first import. Of several entries with one address, the newest
-/// counts. A feed is read into memory, up to [`FEED_MAX`] bytes. The import fails with `bad request` if it is no feed or too long.
+/// The url identifies the post of a line. An existing post is updated with the fields of the line, and keeps its id, its views and
+/// its likes. Imported views and likes have no dates, so they count, but do not make a post popular. In JSON, `topic` and `tag`
+/// can also be one text with commas. `null` means an empty text, an empty list or no end date. The columns of CSV have the names
+/// of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date` means an empty field; an empty value of another
+/// column means no value. Commas or semicolons separate the names in a list. The address of a feed entry becomes the url, the
+/// categories become the tags, and the longest text, without markup, becomes the text. The title of an entry without one is the
+/// start of its text, or else its address. An entry whose date is missing, cannot be read or is yet to come has the time of its
+/// first import. Of several entries with one address, the newest counts. A feed is read into memory, up to [`FEED_MAX`] bytes. The
+/// import fails with `bad request` if it is no feed or too long.
 impl Import for ImportPosts {
     const UPDATES: bool = true;
     const EMPTY: &'static str = "the body is missing: send a post on each line";
@@ -284,7 +280,7 @@ fn distinct(lines: &[Line]) -> usize {
         .count()
 }
 
-/// The lines must have distinct urls and ids.
+/// With distinct urls and ids.
 fn write_lines(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,

@@ -1,12 +1,6 @@
-//! The search index: finds the posts with the words of a search, and ranks them.
-//!
-//! `post_terms` has an entry for each post: its terms with their occurrences ([`entry`]). Both engines only find candidates by
-//! terms, the newest first ([`candidates`]): SQLite by an FTS5 table, PostgreSQL by a GIN index over hashes of terms, by sections of
-//! posts. The program ranks the candidates ([`query`]), with the rarity of words in the latest posts ([`frequencies`]). So a search
-//! costs the same however many posts match, and both engines find the same.
-//!
-//! Posts that a new version of the index lacks are inserted from the newest to the oldest, so the missing ones are always those
-//! below the first entry ([`unindexed_before`]).
+//! `post_terms` has the terms of each post with their occurrences ([`entry`]). SQLite finds candidates by an FTS5 table,
+//! PostgreSQL by a GIN index of sections ([`candidates`]); the program ranks them ([`query`]) with the rarity of words in the
+//! latest posts ([`frequencies`]). An incomplete index lacks the posts below its first entry ([`unindexed_before`]).
 
 mod candidates;
 mod entry;
@@ -42,9 +36,8 @@ pub(crate) const SIMILAR_WEIGHT: f64 = 0.2;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
     pub(crate) words: Vec<String>,
-    /// Words of the search in other probable spellings.
+    /// In other probable spellings.
     pub(crate) forms: Vec<String>,
-    /// Words with a similar meaning.
     pub(crate) similar: Vec<String>,
 }
 
@@ -118,7 +111,7 @@ fn columns(entry: &Entry) -> [Arg<'_>; 4] {
     [entry.key.into(), entry.date.into(), entry.end_date.into(), (&entry.counts).into()]
 }
 
-/// Returns which posts had an entry.
+/// Returns whether each had an entry.
 fn remove(tx: &mut dyn Tx, keys: &[PostKey]) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<[Arg<'_>; 1]> = keys.iter().map(|key| [(*key).into()]).collect();
     if tx.dialect() == Dialect::Sqlite {
@@ -182,19 +175,15 @@ pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, 
 }
 
 /// Returns at most `num` posts, each with its relevance above 0, the best first. Leaves out posts whose end date is not after
-/// `now`, and, with a `category`, posts without this topic or tag.
-///
-/// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
-/// `f` is the number of occurrences of the word in the post, each in the title counted six times, `l` is the number of
-/// distinct words of the post relative to the average, `idf` measures the rarity of the word among the latest posts, `k` is 0.9
-/// and `b` is 0.75. Another form of a word counts four fifths, a similar word a fifth. A Hangul word of two or more syllables counts
-/// by its pairs of syllables alone. Posts of equal relevance are ordered by date, then by their insertion, latest first.
-///
-/// The posts are the best of 1,000 candidates: the newest with all words of the search in the title, the newest with all words,
-/// then the newest with its rarest words. The posts after them are those of the next 2,000, and no more relevant than these.
-///
-/// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
-/// Trends in Information Retrieval 3(4), 2009.
+/// `now`, and, with a `category`, posts without this topic or tag. The relevance is BM25, the sum over the words of the query of
+/// `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where `f` is the number of occurrences of the word in the post, each in the
+/// title counted six times, `l` is the number of distinct words of the post relative to the average, `idf` measures the rarity of
+/// the word among the latest posts, `k` is 0.9 and `b` is 0.75. Another form of a word counts four fifths, a similar word a fifth.
+/// A Hangul word of two or more syllables counts by its pairs of syllables alone. Posts of equal relevance are ordered by date,
+/// then by their insertion, latest first. The posts are the best of 1,000 candidates: the newest with all words of the search in
+/// the title, the newest with all words, then the newest with its rarest words. The posts after them are those of the next 2,000,
+/// and no more relevant than these. Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*,
+/// Foundations and Trends in Information Retrieval 3(4), 2009.
 pub(crate) fn find(
     tx: &mut dyn Tx,
     query: &Query,
@@ -225,7 +214,7 @@ fn rows(tx: &mut dyn Tx, sql: &str, of: &[Candidate]) -> Result<Vec<Option<Row>>
 pub(crate) struct Site {
     pub(crate) host: String,
     pub(crate) posts: i64,
-    /// The title of the best match.
+    /// Its title.
     pub(crate) best: String,
     /// The address of the newest matching post.
     pub(crate) newest: String,

@@ -16,7 +16,6 @@ use crate::store::{Arg, StoreError, Tx};
 
 /// The maximum number of posts of a page.
 pub const LIST_MAX: i64 = 1_000;
-/// The default number of posts of a page.
 const LIST: i64 = 100;
 
 /// A page of posts.

@@ -1,5 +1,3 @@
-//! The sources of posts, as readers see them.
-
 use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;

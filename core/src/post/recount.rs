@@ -58,7 +58,7 @@ pub(crate) fn wrong_stats(database: &dyn Inspected) -> Result<Vec<String>> {
     database.read(|tx| Ok(sql::wrong_stats(tx)?.into_iter().map(|wrong| wrong.id).collect()))
 }
 
-/// Raises likes and views to the numbers in members' lists.
+/// To the numbers in members' lists.
 pub(crate) fn raise_stats(database: &dyn Inspected) -> Result<()> {
     let wrong = database.read(|tx| sql::wrong_stats(tx))?;
     let mut rest = &wrong[..];
@@ -99,7 +99,7 @@ mod sql {
 
     use super::{Counter, Row, StoreError, Tx, Wrong};
 
-    /// Returns the counter, and the actual number.
+    /// And the actual number.
     pub(super) fn counts(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
         let sql = "SELECT coalesce((SELECT sum(n) FROM total_count WHERE counter = $1), 0), (SELECT count(*) FROM post)";
         let mut row = tx.one(sql, &[(Counter::Posts as i64).into()])?;
@@ -138,8 +138,7 @@ mod sql {
     }
 
     pub(super) fn raise_stats(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
-        // The lists are ordered by member, so each count reads all of them. This is acceptable because few posts are
-        // wrong.
+        // The lists are ordered by member, so each count reads all of them. This is acceptable because few posts are wrong.
         let sql = "INSERT INTO post_stats (post, view, fav)
                    SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
                           (SELECT count(*) FROM liked WHERE post = $1)

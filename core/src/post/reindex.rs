@@ -41,7 +41,6 @@ impl Source {
         })
     }
 
-    /// Keeps as many posts as a transaction renews.
     fn page(rows: Vec<Row>) -> Result<Vec<Self>, StoreError> {
         let mut page: Vec<Self> = rows.into_iter().map(Self::take).collect::<Result<_, _>>()?;
         let mut bytes = 0;

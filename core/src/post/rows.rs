@@ -37,7 +37,6 @@ pub(super) struct New<'p> {
 #[derive(Default)]
 pub(super) struct DerivedChanges {
     index: Vec<index::Change>,
-    /// Counts posts that were inserted, rewritten or removed.
     texts: i64,
     categories: BTreeMap<String, i64>,
     posts: i64,

@@ -1,5 +1,3 @@
-//! The stats of a post: views, likes and heats, which acts change.
-
 use super::change;
 use super::heat::{Heats, LIKE_WEIGHT, VIEW_WEIGHT, weight_of};
 use crate::base::clock::Timestamp;
@@ -53,7 +51,7 @@ impl PostStats {
         self.heats = Heats::add(self.heats, LIKE_WEIGHT, at);
     }
 
-    /// Subtracts a like that was given at the time `at`.
+    /// It was given at the time `at`.
     pub(crate) fn unlike(&mut self, at: Timestamp) {
         self.fav -= 1;
         self.heats = Heats::take(self.heats, LIKE_WEIGHT, at);

@@ -1,5 +1,3 @@
-//! The texts and tokens of posts, from which the word model learns.
-
 use crate::analysis::counters::{Counter, Counts};
 use crate::base::text;
 use crate::record::error::Result;
@@ -8,7 +6,6 @@ use crate::store::{Arg, Row, StoreError, Tx, row_each};
 
 /// A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
-/// Posts whose tokens are read at once.
 const TOKENS: i64 = 1_000;
 
 pub(crate) struct Text {

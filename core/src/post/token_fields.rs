@@ -17,11 +17,9 @@ pub(super) struct TokenFields {
     pub(super) token: String,
     /// Of each distinct token.
     pub(super) counts: Vec<Count>,
-    /// The keywords, most significant first, from which interest and similarity are computed: the most frequent tokens,
-    /// where each occurrence in the title counts three times. Of equally frequent tokens, the earlier comes first.
-    ///
-    /// A token without a letter, such as a year or a version, is never a keyword, because it does not describe a
-    /// subject.
+    /// The keywords, most significant first, from which interest and similarity are computed: the most frequent tokens, where each
+    /// occurrence in the title counts three times. Of equally frequent tokens, the earlier comes first. A token without a letter,
+    /// such as a year or a version, is never a keyword, because it does not describe a subject.
     pub(super) keyword: String,
 }
 

@@ -1,10 +1,6 @@
-//! Limits the views that count for popularity: of each post, one view per viewer in each hour of the clock, and 30 views
-//! per network in an hour from guests, regardless of their user agents.
-//!
-//! The module holds a few bytes in memory for each viewer of a post, under a hash whose random key belongs to the process, so a
-//! restart resets the limits. The numbers of guests change every day, so their limits also reset at midnight.
-//!
-//! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
+//! Views that count for popularity: of each post, one per viewer in each hour of the clock, and 30 per network in an hour from
+//! guests. In memory, under a hash with a random key, so a restart resets the limits, and so does midnight, when guests get other
+//! numbers. Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
 use std::hash::{Hash, Hasher as _};
 use std::ops::Range;
@@ -69,7 +65,6 @@ impl Default for Viewers {
 }
 
 impl Viewers {
-    /// Records a view that counts.
     pub(crate) fn counts(&self, post: PostKey, viewer: Viewer, now: Timestamp) -> bool {
         let (own, network) = match viewer {
             Viewer::Operator => return true,

@@ -26,7 +26,6 @@ pub(crate) struct Acts {
     pub(crate) hidden: Vec<(PostKey, Timestamp)>,
     /// The tokens and similar words, separated by blanks.
     pub(crate) searched: Vec<(String, Timestamp)>,
-    /// The names of topic feeds.
     pub(crate) opened: Vec<(String, Timestamp)>,
 }
 
@@ -45,7 +44,7 @@ pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) {
     tx.run_at_commit(sql, member.key.as_i64());
 }
 
-/// Returns the revision that [`acted`] has left last, or 0.
+/// 0 without acts.
 pub(crate) fn acts_revisions(tx: &mut dyn Tx, members: &[&Member<'_>]) -> Result<Vec<i64>, StoreError> {
     let keys: Vec<_> = members.iter().map(|member| [member.key.into()]).collect();
     let rows = row_each(tx, "SELECT revision FROM member_acts WHERE member = $1", &keys)?;
@@ -231,7 +230,6 @@ fn prune_sometimes(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<
     if is_due { trim(tx, table, member) } else { Ok(()) }
 }
 
-/// Keeps the newest [`LIST_MAX`] entries of each list.
 pub(crate) fn trim_lists(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     PRUNED.into_iter().try_for_each(|table| trim(tx, table, member))
 }

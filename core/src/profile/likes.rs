@@ -1,7 +1,5 @@
-//! The likes of members.
-//!
-//! New likes go into a small table whose pages many likes share. When [`MOVE_AT`] likes have come together, a deferred
-//! write moves them to the large table, in the order of its keys, so that it writes each page once for many likes. The
+//! The likes of members. New likes go into a small table whose pages many likes share. When [`MOVE_AT`] likes have come together,
+//! a deferred write moves them to the large table, in the order of its keys, so that it writes each page once for many likes. The
 //! view `liked` shows both tables.
 
 use std::ops::ControlFlow;
@@ -105,9 +103,8 @@ pub(super) fn insert(
 }
 
 /// Like [`insert`], but without the table of recent likes, which only SQLite needs: an engine with several writers has its own
-/// ways to write a page for several changes. Recent likes exist if the database is a copy of an SQLite database.
-///
-/// Waits for a like of the same member and post that another transaction is inserting.
+/// ways to write a page for several changes. Recent likes exist if the database is a copy of an SQLite database. Waits for a like
+/// of the same member and post that another transaction is inserting.
 fn insert_settled(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],

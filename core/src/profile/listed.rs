@@ -1,5 +1,3 @@
-//! The lists of a member in answers.
-
 use std::cmp::Reverse;
 
 use super::LIST_MAX;

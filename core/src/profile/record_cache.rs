@@ -23,7 +23,6 @@ const RECORDS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tokens {
     All,
-    /// The first [`TOKENS_SHOWN`].
     First,
 }
 
@@ -31,11 +30,8 @@ pub(super) enum Tokens {
 #[derive(Debug)]
 pub(super) struct Record {
     json: Box<[u8]>,
-    /// The end of the first [`TOKENS_SHOWN`] tokens.
     shown: usize,
-    /// The end of all tokens.
     tokens: usize,
-    /// The position of the date.
     date: usize,
 }
 

@@ -1,5 +1,3 @@
-//! The elements of members' lists, and lists of texts as the database has them.
-
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;

@@ -1,5 +1,3 @@
-//! Threads of the service, each of which runs until its handle is dropped.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};

@@ -1,7 +1,6 @@
-//! The errors of operations, each with the `result` text of its answer.
-//!
-//! The core does not know HTTP statuses or exit statuses: the server and the command line each map [`Error`] to theirs in
-//! one place. Besides its text, an error has a [`Code`], a message for people, and the field at fault: see [`problem`].
+//! The errors of operations, each with the `result` text of its answer. The core does not know HTTP statuses or exit statuses: the
+//! server and the command line each map [`Error`] to theirs in one place. Besides its text, an error has a [`Code`], a message for
+//! people, and the field at fault: see [`problem`].
 
 use std::borrow::Cow;
 use std::fmt;

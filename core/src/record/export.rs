@@ -8,8 +8,7 @@ use crate::record::error::{Error, Result};
 use crate::record::operation::Stream;
 use crate::{Caller, Tidings};
 
-/// Receives complete parts of an export in order, and the number of records so far including these. It can cancel the
-/// export.
+/// Receives complete parts of an export in order, and the number of records so far including these. It can cancel the export.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
 
 /// An operation that exports records as lines of JSON.

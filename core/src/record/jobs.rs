@@ -1,11 +1,6 @@
-//! Jobs for other systems: sending mail and deliveries of webhooks, and fetching sources.
-//!
-//! Of several servers of a database, the one that holds the [`Lease`] of a [`Queue`] does its jobs. Its thread looks for jobs that
-//! are due and begins them, each on a thread of its own, which waits for the network without a connection to the database. The
-//! first thread stores the outcomes, and begins no job again before. A job whose outcome a crash has lost is done once more.
-//!
-//! A receiver that is slow or fails does not delay the others ([`Turns`]). In a [`Table`] of jobs, each failed attempt is followed
-//! by a longer wait, and the last one by giving the job up.
+//! Jobs for other systems. Of several servers, the one that holds the [`Lease`] of a [`Queue`] looks for jobs that are due, and
+//! begins each on a thread that waits for the network without a connection to the database. A job whose outcome a crash has lost
+//! is done once more. A slow or failing receiver does not delay others ([`Turns`]); after some waits a job is given up.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +23,6 @@ const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 const FAILURE_INTERVAL: Duration = Duration::from_secs(5);
 const DEAD_MS: i64 = 30 * DAY_MS;
 
-/// What other systems are asked to do.
 pub(crate) trait Queue: Send + 'static {
     type Job: Clone + PartialEq + Send + 'static;
     type Outcome: Send + 'static;
@@ -82,7 +76,6 @@ impl Jobs {
         Self { store: Arc::clone(store), clock: clock.clone(), stop, threads }
     }
 
-    /// Does nothing if the queue has been started.
     pub(crate) fn start<Q: Queue>(&self, queue: impl FnOnce() -> Result<Q>) -> Result<()> {
         self.threads.start(Q::THREADS[0], || {
             let worker = Worker::new(&self.store, &self.clock, queue()?);
@@ -100,7 +93,6 @@ pub(crate) struct Worker<Q: Queue> {
     clock: Clock,
     lease: Lease,
     turns: Turns<Q::Job>,
-    /// The outcomes that are not stored yet.
     outcomes: Vec<Q::Outcome>,
     /// Their jobs, and whether these have failed.
     ended: Vec<(Q::Job, bool)>,
@@ -200,7 +192,6 @@ struct Turns<J> {
     per_receiver: usize,
     /// Each with its receiver.
     running: Vec<(J, String)>,
-    /// The receivers whose last attempt failed.
     failing: HashSet<String>,
     last: HashMap<String, u64>,
     turn: u64,
@@ -264,7 +255,7 @@ impl<S: Into<String>> From<S> for Failed {
 
 /// Tests use a transport without a network.
 pub(crate) trait Transport<O>: Send + Sync {
-    /// Blocks until the receiver has answered.
+    /// Blocks.
     fn send(&self, outgoing: &O) -> Result<(), Failed>;
 }
 
@@ -273,7 +264,6 @@ pub(crate) struct Attempt {
     pub(crate) id: String,
     /// For the log.
     pub(crate) name: String,
-    /// Before this one.
     pub(crate) attempts: i64,
     /// Another attempt after this time has no use.
     pub(crate) until: Option<Timestamp>,

@@ -1,5 +1,3 @@
-//! Scopes: the permissions of API keys and roles.
-
 use std::fmt;
 use std::str::FromStr;
 

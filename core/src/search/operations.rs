@@ -1,5 +1,3 @@
-//! The operations on searches.
-
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -74,9 +72,8 @@ pub struct PostPage {
 
 impl PostPage {
     /// Searches for posts, without those past their end date, with a `category` only among the posts that have this topic or tag.
-    ///
-    /// The similarity of a post with the BM25 relevance `s` is `s / (1 + s)`. It grows with the relevance, so it compares
-    /// results of the same search, but not results of different searches.
+    /// The similarity of a post with the BM25 relevance `s` is `s / (1 + s)`. It grows with the relevance, so it compares results
+    /// of the same search, but not results of different searches.
     fn find(
         &self,
         tidings: &Tidings,

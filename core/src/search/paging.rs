@@ -13,7 +13,6 @@ pub const RESULTS_MAX: i64 = index::RESULTS_MAX as i64;
 const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous page of this search");
 
 pub(super) struct Page {
-    /// The number of results of the pages before this one.
     offset: i64,
     num: i64,
     /// A hash of the search, so that a `next` continues no other search. Two searches with the same hash would continue each

@@ -13,9 +13,7 @@ use crate::post::index::Terms;
 pub(super) const SEARCHED: usize = 20_000;
 /// In characters, without the marks that it is shortened.
 const LENGTH: usize = 200;
-/// Characters before the first hit.
 const LEAD: usize = 40;
-/// Hits that may be the first of the snippet.
 const CANDIDATES: usize = 200;
 
 /// A part of a snippet. The texts of all parts together are the snippet.

@@ -1,7 +1,6 @@
-//! The terms of a search: its words, other forms of them (`data base` and `database`), and words with a similar meaning.
-//!
-//! A word that no post contains is replaced by its most probable correction. If posts have a word, only very similar words are
-//! searched, because others find less relevant posts; if posts have all words, similar words only add posts when too few are found.
+//! The terms of a search: its words, other forms of them (`data base` and `database`), and words with a similar meaning. A word
+//! that no post contains is replaced by its most probable correction. If posts have a word, only very similar words are searched,
+//! because others find less relevant posts; if posts have all words, similar words only add posts when too few are found.
 
 use tidings_tokens::{hangul, tokens};
 
@@ -159,10 +158,9 @@ fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
     Ok(known)
 }
 
-/// Returns neighbouring tokens of a search as one word each.
-///
-/// A Korean word is followed by its stems in the tokens. The second word needs only its shortest stem, because the index has the
-/// joined word without the same particle; the first word needs all, because a particle may belong to it.
+/// Returns neighbouring tokens of a search as one word each. A Korean word is followed by its stems in the tokens. The second word
+/// needs only its shortest stem, because the index has the joined word without the same particle; the first word needs all,
+/// because a particle may belong to it.
 fn joined(stream: &[String]) -> Vec<String> {
     let mut groups: Vec<&[String]> = Vec::new();
     let mut start = 0;

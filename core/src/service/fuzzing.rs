@@ -1,6 +1,5 @@
-//! Entry points for the fuzz targets: each function parses bytes, and panics when the result breaks a guarantee.
-//!
-//! They are not part of the library's interface and exist only with the feature `fuzzing`.
+//! Entry points for the fuzz targets: each function parses bytes, and panics when the result breaks a guarantee. They are not part
+//! of the library's interface and exist only with the feature `fuzzing`.
 
 use std::path::Path;
 use std::sync::OnceLock;

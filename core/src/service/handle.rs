@@ -41,7 +41,6 @@ pub(crate) struct Inner {
     pub(super) config: Config,
     pub(super) clock: Clock,
     pub(super) location: Location,
-    /// The name of the operator's account on this machine.
     pub(super) operator: Option<Arc<str>>,
 }
 

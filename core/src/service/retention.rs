@@ -140,7 +140,6 @@ impl Janitor {
         self.stop.is_set()
     }
 
-    /// Also erases replaced keys from the file.
     fn rotate_keys(&self) -> Result<()> {
         let today = self.calendar.today();
         let is_loaded = self.keys.has_keys(today);
@@ -240,7 +239,6 @@ impl Janitor {
     }
 }
 
-/// Deletes all expired data immediately.
 #[cfg(test)]
 pub(crate) fn delete_expired(tidings: &Tidings) {
     let janitor = Janitor::new(tidings, Stop::default());

@@ -1,5 +1,3 @@
-//! The addresses of sources and of their entries.
-
 use std::borrow::Cow;
 
 use url::Url;
@@ -8,9 +6,8 @@ use super::{PRIVATE, URL_RULE};
 use crate::record::error::Problem;
 use crate::record::outgoing;
 
-/// Parameters that only tell a site where a reader came from.
-///
-/// Source: the parameters that Firefox and Brave remove from copied links, and those of Google Analytics and Matomo.
+/// Parameters that only tell a site where a reader came from. Source: the parameters that Firefox and Brave remove from copied
+/// links, and those of Google Analytics and Matomo.
 const TRACKING: &str = "fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid twclid igshid ttclid li_fat_id \
                         mc_cid mc_eid _hsenc _hsmi vero_id mkt_tok oly_anon_id oly_enc_id rb_clickid s_cid \
                         wickedid pk_campaign pk_kwd __s";

@@ -1,5 +1,3 @@
-//! Turns the entries of a feed into posts.
-
 use std::cmp::Reverse;
 use std::sync::Arc;
 

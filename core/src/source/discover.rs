@@ -1,5 +1,3 @@
-//! Finds the feeds that a web page names.
-
 use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;

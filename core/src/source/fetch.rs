@@ -274,9 +274,7 @@ fn charset(headers: &HeaderMap) -> Option<String> {
     media_type.split(';').skip(1).find_map(named)
 }
 
-/// In milliseconds.
-///
-/// Source: RFC 9111 sections 4.2 and 5.2.2, for a cache that is not shared.
+/// In milliseconds. Source: RFC 9111 sections 4.2 and 5.2.2, for a cache that is not shared.
 fn fresh(headers: &HeaderMap, now: Timestamp) -> Option<i64> {
     let directives = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok());
     let directives = directives.collect::<Vec<_>>().join(",").to_ascii_lowercase();
@@ -301,7 +299,7 @@ fn delay(text: &str, now: Timestamp) -> Option<i64> {
     seconds(text).or_else(|| Some((time(text)? - now).max(0)))
 }
 
-/// Returns milliseconds, rounded up.
+/// In milliseconds, rounded up.
 fn seconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number =

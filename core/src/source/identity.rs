@@ -20,7 +20,6 @@ pub(super) struct Identified {
     pub(super) page_key: u64,
     pub(super) page: String,
     pub(super) is_shared: bool,
-    /// An address that no other entry has.
     pub(super) own: String,
 }
 

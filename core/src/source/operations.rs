@@ -1,5 +1,3 @@
-//! The operations on sources.
-
 use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
@@ -26,7 +24,6 @@ use crate::store::{Isolation, StoreError, Topic, Tx};
 
 pub(super) const GROUP: &str = "admin";
 pub(super) const ADMINS: Access = Access::Admins(Scope::Sources);
-/// Posts that are removed in a transaction.
 const REMOVED_AT_ONCE: usize = 100;
 const ADOPT_RULE: Problem = Problem::invalid("adopt", "adopt is 0 or 1");
 const WITH_POSTS_RULE: Problem = Problem::invalid("with_posts", "with_posts is 0 or 1");
@@ -232,7 +229,6 @@ impl Operation for Update {
     }
 }
 
-/// Also returns its address.
 fn found(tx: &mut dyn Tx, admin: &Admin<'_>, source: &str) -> Result<(SourceKey, String)> {
     let key = sql::find(tx, admin, &address::named(source))?.ok_or(Error::NotFound)?;
     Ok((key, sql::settings(tx, key)?.url))

@@ -1,6 +1,5 @@
-//! Lists of sources in OPML, in which feed readers exchange their subscriptions.
-//!
-//! Source: OPML 2.0, <http://opml.org/spec2.opml>, section "Subscription lists".
+//! Lists of sources in OPML, in which feed readers exchange their subscriptions. Source: OPML 2.0, <http://opml.org/spec2.opml>,
+//! section "Subscription lists".
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,5 +1,3 @@
-//! The sources and subscriptions that are due.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -243,9 +243,8 @@ pub(super) fn read(bytes: &[u8], charset: Option<&str>, address: &Url) -> Result
     }
 }
 
-/// Returns the hub of a feed, and the address by which the hub knows the feed. Links in headers come first.
-///
-/// Source: `WebSub`, section 4.
+/// Returns the hub of a feed, and the address by which the hub knows the feed. Links in headers come first. Source: `WebSub`,
+/// section 4.
 fn offer(feed: &mut Feed, about: &About) -> Option<Offer> {
     let hub = about.link("hub").or_else(|| std::mem::take(&mut feed.hubs).into_iter().next())?;
     let topic = about.link("self").or_else(|| feed.self_address.take());

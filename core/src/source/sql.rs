@@ -1,5 +1,3 @@
-//! The SQL of sources.
-
 use super::fetch::Validators;
 use super::schedule::Wishes;
 use super::seen::Seen;
@@ -11,11 +9,9 @@ use crate::profile::history::json_list;
 use crate::record::id::SourceKey;
 use crate::store::{Row, StoreError, Tx};
 
-/// Posts that a source brings in a day.
 pub(super) const DAY_POSTS: i64 = 300;
 /// Posts that a new source brings until its first fetch is over.
 pub(super) const FIRST_POSTS: i64 = 100;
-/// Entries of a source that stay removed.
 const REMOVED_MAX: i64 = 10_000;
 
 const COLUMNS: &str =

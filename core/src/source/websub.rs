@@ -1,9 +1,6 @@
-//! Subscriptions of `WebSub`: where a source names a hub, the hub sends its new entries to the service at once.
-//!
-//! A subscription has an address that ends with a token that only the hub knows, and a key, with which the hub signs its requests.
-//! The source is still fetched, as rarely as the settings allow, because a hub may lose something.
-//!
-//! Source: W3C Recommendation *`WebSub`*, 2018, <https://www.w3.org/TR/websub/>.
+//! A hub that a source names sends new entries at once, to an address with a token that only the hub knows, signed with a key. The
+//! source is still fetched, as rarely as the settings allow, because a hub may lose something. Source: W3C Recommendation
+//! *`WebSub`*, 2018, <https://www.w3.org/TR/websub/>.
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, Mac};

@@ -1,11 +1,6 @@
-//! The import of acts: views, likes, searches and opened newsfeeds of members in another system, with their times.
-//!
-//! An imported act counts like an act in this service, in lists, interests, popularity and analytics, but has no line in the
-//! access log. Of several likes of a post by a member, the earliest counts. Acts before the member's last reset of the
-//! measurement are counted, but not listed. The tags of an opened newsfeed are computed from the current posts as of that time.
-//!
-//! The store holds a few bytes for each imported act, so files can overlap, and acts can be in any order. The member, the kind,
-//! the post, search or newsfeed, and the time identify an act.
+//! Imports views, likes, searches and opened newsfeeds with their times. They count like acts in this service, but have no line in
+//! the access log; of several likes of a post by a member, the earliest counts. Member, kind, object and time identify an act, so
+//! files can overlap, and acts can be in any order.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -103,7 +98,6 @@ pub struct ActLine {
     "date" date: String = Text,
 }}
 
-/// The length of the name of a newsfeed in characters.
 const NEWSFEED: Bounds = post::NAME;
 
 const ID_MISSING: &str = "id is missing: it identifies the member";

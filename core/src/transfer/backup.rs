@@ -1,13 +1,6 @@
-//! Backs up and restores the database.
-//!
-//! A backup is one snapshot, even if other processes write while it is made. It is written to a temporary file next to its
-//! destination, checked, and renamed, so the destination is always complete. A backup is a normal database in one file, readable
-//! only by its owner, without the key that signs tokens. A backup of a database on a PostgreSQL server is the same kind of file,
-//! which [`crate::transfer::copy`] writes and verifies.
-//!
-//! A restore replaces the whole database with a checked copy of a backup and keeps the old database under another name. On a
-//! server, it fills a database without rows. No process may have the file open. A restore ends all tokens, because tokens that
-//! were revoked after the backup would otherwise be valid again.
+//! Backs up and restores the database. A backup is one snapshot in one file, readable only by its owner, without the key that
+//! signs tokens; it is written next to its destination, checked, and renamed. A restore keeps the old database under another name,
+//! and ends all tokens, because those that were revoked after the backup would otherwise be valid again.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};

@@ -1,8 +1,6 @@
-//! Checks a database and its environment, and repairs counters and the search index.
-//!
-//! [`check`] changes nothing. Each of its steps reads one snapshot, so other processes may write at the same time. It
-//! needs no running service, so it can also report why a database no longer opens. [`repair`] recomputes the rows that
-//! follow from other rows: counters and the search index. A damaged file needs a backup.
+//! Checks a database and its environment, and repairs counters and the search index. Each step of [`check`] reads one snapshot, so
+//! other processes may write at the same time. It needs no running service, so it can also report why a database no longer opens.
+//! A damaged file needs a backup.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,10 +1,6 @@
-//! Copies a database to a new one, on the same engine or the other.
-//!
-//! A copy has the rows of one snapshot of its source, with the same keys; `copy/plan.rs` says how each table is copied. Then each
-//! table must have as many rows as that of the source, and the checks of [`crate::transfer::check`] run.
-//!
-//! An interrupted copy never looks complete. A file is written under a temporary name and renamed at the end. A database on a
-//! server is marked until the end, and no program opens it; another copy to it begins again.
+//! Copies a database to a new one, on the same engine or the other, from one snapshot with the same keys; `copy/plan.rs` says how
+//! each table is copied. The numbers of rows and [`crate::transfer::check`] verify it. An interrupted copy never looks complete: a
+//! file is renamed at the end, and no program opens a database on a server before.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -1,8 +1,6 @@
-//! Demo data: fictitious members and posts, and their acts over some weeks, for trying out feeds and reports.
-//!
-//! The data depends on a seed and on the current time, at which it ends: the same seed and time give the same members,
-//! posts, acts and figures. It is written like imported data: the acts by the import of acts ([`crate::transfer::act`]), the
-//! requests with their past times.
+//! Demo data: fictitious members and posts, and their acts over some weeks, for trying out feeds and reports. The data depends on
+//! a seed and on the current time, at which it ends: the same seed and time give the same members, posts, acts and figures. It is
+//! written like imported data: the acts by the import of acts ([`crate::transfer::act`]), the requests with their past times.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,5 +1,3 @@
-//! The operations on webhooks.
-
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -225,7 +223,6 @@ impl Transaction for Retry {
     }
 }
 
-/// Normalises the URL, or returns the rule that it breaks.
 fn parse_url(text: &str, allows_private: bool) -> Result<String, Problem> {
     let url = outgoing::parse(text).filter(|url| url.fragment().is_none()).ok_or(URL_RULE)?;
     if allows_private {

@@ -1,7 +1,5 @@
-//! The outbox of webhooks: the deliveries to other systems.
-//!
-//! An operation appends to it in the transaction of its change, so that a crash loses no event, and no delivery tells of a change
-//! that was rolled back.
+//! The outbox of webhooks: the deliveries to other systems. An operation appends to it in the transaction of its change, so that a
+//! crash loses no event, and no delivery tells of a change that was rolled back.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -114,7 +112,7 @@ pub(crate) fn has_webhooks(tx: &mut dyn Tx) -> Result<bool, StoreError> {
     Ok(tx.row("SELECT id FROM webhook LIMIT 1", &[])?.is_some())
 }
 
-/// Returns the id of the delivery. If too many wait for the webhook, the oldest one is given up.
+/// If too many wait for the webhook, the oldest one is given up.
 pub(crate) fn insert(
     tx: &mut dyn Tx,
     webhook: &str,

@@ -1,6 +1,5 @@
-//! The deliveries that are due, and notices whose time has come.
-//!
-//! A delivery is removed after its receiver has accepted it, so one whose outcome a crash has lost is sent again.
+//! The deliveries that are due, and notices whose time has come. A delivery is removed after its receiver has accepted it, so one
+//! whose outcome a crash has lost is sent again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

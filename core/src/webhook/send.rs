@@ -1,6 +1,4 @@
-//! Signs a delivery, and sends it over HTTP.
-//!
-//! Source: Standard Webhooks 1.0, <https://www.standardwebhooks.com>.
+//! Signs a delivery, and sends it over HTTP. Source: Standard Webhooks 1.0, <https://www.standardwebhooks.com>.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -25,7 +23,7 @@ const WHOLE: Duration = Duration::from_secs(10);
 const ANSWER_MAX: u64 = 4 << 10;
 
 const PREFIX: &str = "whsec_";
-/// Random bytes of a secret.
+/// Random bytes.
 const SECRET: usize = 32;
 
 pub(super) struct Outgoing {

@@ -1,5 +1,3 @@
-//! The SQL of webhooks and of sending.
-
 use zeroize::Zeroizing;
 
 use super::{Delivery, DeliveryState, Event, Webhook};

@@ -21,9 +21,9 @@ use tidings_vectors::{Corpus, Model, Progress, Recipe, TrainedAt, Vectors, part}
 mod follow;
 mod stored;
 
-/// The number of words whose neighbours are cached, with approximately 300 bytes each.
+/// In words, with approximately 300 bytes each.
 const CACHED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
-/// The fraction of the training progress that reading the posts takes.
+/// Of the progress, for reading the posts.
 const READING: f64 = 0.1;
 
 /// Reads the model when it is first needed.
@@ -34,7 +34,6 @@ pub(crate) struct ModelCache {
 
 pub(crate) struct Current {
     pub(super) model: Model,
-    /// The number of the model in the database.
     id: i64,
     neighbours: Mutex<LruCache<Box<str>, Neighbours, RandomState>>,
 }
@@ -47,7 +46,7 @@ struct Shared {
     config: config::WordModel,
     clock: Clock,
     current: ArcSwapOption<Current>,
-    /// The right to learn words for all servers of the database.
+    /// To learn words for all servers of the database.
     lease: Lease,
     /// The number of the model of the database, if this program cannot use it.
     unusable: Mutex<Option<i64>>,
@@ -71,7 +70,6 @@ impl Current {
         self.model.words().iter().map(|word| &**word)
     }
 
-    /// In the order of the words.
     pub(crate) fn vectors(&self) -> &Vectors {
         self.model.vectors()
     }

@@ -10,15 +10,11 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 const ARAEA: char = '\u{318d}';
 
 /// Returns `text` in NFKC and folded case, without the accents of Latin and Greek letters, with `'` for typographic apostrophes
-/// and without invisible characters.
-///
-/// `Straße` and `STRASSE` become `strasse`, `İstanbul` becomes `istanbul`, and `Łódź` becomes `lodz`. A final sigma becomes a
-/// sigma, so the end of a word does not change its letters. Marks in other scripts stay, because they form other letters there:
-/// `й`, `が`, and the vowel signs of Indic scripts. A zero-width space separates words, as a blank does, and so do symbols such as
-/// `①` and `™`, which NFKC would join to the word beside them.
-///
-/// Source: `toNFKC_Casefold` of the Unicode standard, section 3.13; the letters without a decomposition are those of the CLDR
-/// transform `Latin-ASCII`.
+/// and without invisible characters. `Straße` and `STRASSE` become `strasse`, `İstanbul` becomes `istanbul`, and `Łódź` becomes
+/// `lodz`. A final sigma becomes a sigma, so the end of a word does not change its letters. Marks in other scripts stay, because
+/// they form other letters there: `й`, `が`, and the vowel signs of Indic scripts. A zero-width space separates words, as a blank
+/// does, and so do symbols such as `①` and `™`, which NFKC would join to the word beside them. Source: `toNFKC_Casefold` of the
+/// Unicode standard, section 3.13; the letters without a decomposition are those of the CLDR transform `Latin-ASCII`.
 pub(super) fn fold(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_folded) {
         return Cow::Borrowed(text);
@@ -143,7 +139,6 @@ fn straighten(c: char) -> char {
 }
 
 /// True for a soft hyphen, a joiner, a direction mark, a variation selector or similar, or the frame of a keycap.
-///
 /// Source: `Default_Ignorable_Code_Point` of the Unicode character database, with the interlinear annotations.
 fn is_invisible(c: char) -> bool {
     matches!(c,

@@ -34,9 +34,7 @@ pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// `c` is in NFKC.
-///
-/// Source: these scripts in the Unicode character database (`Scripts.txt`), with the prolonged sound and iteration marks.
+/// `c` is in NFKC. Source: the Unicode character database (`Scripts.txt`), with the prolonged sound and iteration marks.
 pub(super) fn is_han_or_kana(c: char) -> bool {
     match c {
         '\u{4e00}'..='\u{9fff}'

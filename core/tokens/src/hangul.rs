@@ -7,18 +7,14 @@ use After::{Any, Closed, ClosedButRieul, Open, OpenOrRieul};
 #[derive(Clone, Copy)]
 enum After {
     Any,
-    /// A syllable that ends in a vowel.
     Open,
-    /// A syllable that ends in a consonant.
     Closed,
     OpenOrRieul,
     ClosedButRieul,
 }
 
-/// The particles end with the syllable `last`, longer ones first.
-///
-/// These are the common particles of Korean grammar, and the forms of `이다` (to be) that attach to a noun. `나`, `며` and `고` alone
-/// are excluded: more words end with these syllables (`바나나`) than with the particles.
+/// Longer ones first. These are the common particles of Korean grammar, and the forms of `이다` (to be) that attach to a noun. `나`, `며` and
+/// `고` alone are excluded: more words end with these syllables (`바나나`) than with the particles.
 fn particles(last: char) -> &'static [(&'static str, After)] {
     match last {
         '가' => &[("가", Open)],
@@ -78,12 +74,10 @@ pub(crate) fn is_hangul(c: char) -> bool {
     is_syllable(c) || matches!(c, '\u{1100}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7fb}')
 }
 
-/// Returns `word` without its last particle, then without the previous one: `학교에서` and `학교` for `학교에서는`.
-///
-/// At most two particles are removed, the second only before a particle that can follow others (`는`, `도`, `의` …). A
-/// stem has at least two syllables: `나이` (age) and `회의` (meeting) are words far more often than `나` and `회` with a
-/// particle. The removed syllables may belong to the word, as in `민주주의`, so callers use a stem in addition to its word,
-/// not instead of it.
+/// Returns `word` without its last particle, then without the previous one: `학교에서` and `학교` for `학교에서는`. At most two particles are
+/// removed, the second only before a particle that can follow others (`는`, `도`, `의` …). A stem has at least two syllables: `나이`
+/// (age) and `회의` (meeting) are words far more often than `나` and `회` with a particle. The removed syllables may belong to the
+/// word, as in `민주주의`, so callers use a stem in addition to its word, not instead of it.
 pub fn stems(word: &str) -> impl Iterator<Item = &str> {
     let first = cut(word);
     let second = first

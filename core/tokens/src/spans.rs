@@ -1,5 +1,3 @@
-//! Where the words of a text are, to mark them in it.
-
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -73,7 +71,6 @@ fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(|chunk| (offset(text, chunk), chunk))
 }
 
-/// The words of a chunk, and the single characters of its Han and Kana.
 fn parts(chunk: &str) -> impl Iterator<Item = (usize, &str)> {
     chunk.unicode_word_indices().flat_map(|(start, word)| {
         let is_run = han::is_run(&fold(word));
@@ -84,7 +81,6 @@ fn parts(chunk: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// `part` is a part of `text`.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }

@@ -6,15 +6,12 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-/// By word class, in lower case and with a plain apostrophe.
-///
-/// Forms with `'s` are not listed: a token loses its `'s` before the lookup. Words that are often content words are not listed
-/// either: `may` (the month), `us` (the country), `like`, `well`, `one`. Tokens are in lower case, so `IT` counts as `it`.
+/// By word class, in lower case and with a plain apostrophe. Forms with `'s` are not listed: a token loses its `'s` before the
+/// lookup. Neither are words that are often content words: `may` (the month), `us` (the country), `like`, `well`, `one`.
+/// Tokens are in lower case, so `IT` counts as `it`.
 const WORDS: [&str; 9] = [
-    // Articles and determiners.
     "a an the this that these those each every either neither some any all both few more most much many other \
      another such no own same",
-    // Pronouns.
     "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself \
      we our ours ourselves they them their theirs themselves",
     // Question words and relatives.
@@ -28,11 +25,9 @@ const WORDS: [&str; 9] = [
      should've might've must've",
     "isn't aren't wasn't weren't haven't hasn't hadn't don't doesn't didn't can't couldn't won't wouldn't shan't \
      shouldn't mightn't mustn't needn't ain't",
-    // Prepositions.
     "about above across after against along among around as at before behind below beneath beside besides between \
      beyond by despite down during except for from in inside into near of off on onto out outside over per since \
      through throughout till to toward towards under until up upon via with within without",
-    // Conjunctions.
     "and or but nor so yet if then else than because although though unless whereas",
     // Adverbs of place and degree.
     "not here there now again once ever never always also too very just only even still already almost quite rather \

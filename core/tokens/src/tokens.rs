@@ -34,7 +34,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::fold::fold;
 use crate::{compose, han, hangul, stop_words};
 
-/// The maximum length of a token in characters.
+/// In characters.
 pub const LENGTH_MAX: usize = 64;
 
 /// Returns the tokens of `text` in order, including repetitions.
@@ -68,12 +68,12 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// Returns the characters of a token that is a pair of Han and Kana characters; none for another token.
+/// The characters of a pair of Han and Kana; none for another token.
 pub fn letters(token: &str) -> impl Iterator<Item = char> {
     token.chars().take_while(|c| han::is_han_or_kana(*c)).filter(|c| c.len_utf8() < token.len())
 }
 
-/// Returns each of `tokens` once, in the order of the first occurrences.
+/// In the order of the first occurrences.
 pub fn distinct(mut tokens: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let first: Vec<bool> = tokens.iter().map(|token| seen.insert(token.as_str())).collect();
@@ -224,7 +224,6 @@ fn named(name: &str, symbols: usize, take: &mut impl FnMut(&str)) {
     word(&name[..start], take);
 }
 
-/// A word of ASCII letters and digits.
 fn simple(word: &str, take: &mut impl FnMut(&str)) {
     take_unless_stop(&word[..word.len().min(LENGTH_MAX)], take);
 }
@@ -246,7 +245,7 @@ fn word(word: &str, take: &mut impl FnMut(&str)) {
     compound(stem, take);
 }
 
-/// The separators of the parts of a compound, the outer ones first.
+/// The outer separators first.
 const DIVIDERS: [&[char]; 3] = [&['.', '\'', '·', '‧'], &['&'], &['_', '‿', '⁀', '⁔']];
 
 /// Also passes the parts of these parts.

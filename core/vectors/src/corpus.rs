@@ -8,15 +8,13 @@ use tidings_tokens::tokens;
 /// Follows the words of each post in a stream, so that no window reaches into the next post.
 pub(crate) const END: u32 = u32::MAX;
 
-/// The words of posts, before the vocabulary is selected.
-///
-/// Words with a digit, such as years, versions and numbers of issues, are counted but not learned: they have no meaning
-/// of their own, and would take the places of words that have one.
+/// Words with a digit, such as years, versions and numbers of issues, are counted but not learned: they have no meaning of their
+/// own, and would take the places of words that have one.
 pub struct Corpus {
     numbers: HashMap<Box<str>, u32>,
     occurrences: Vec<Occurrences>,
     stream: Vec<u32>,
-    /// The number of words and ends of posts that were read.
+    /// Words and ends of posts.
     read: usize,
     posts: u32,
     limit: usize,
@@ -25,23 +23,19 @@ pub struct Corpus {
 #[derive(Clone, Copy)]
 struct Occurrences {
     count: u32,
-    /// The number of posts with the word.
     posts: u32,
-    /// The last of these posts.
     last: u32,
     has_digit: bool,
 }
 
-/// The words to learn, most frequent first, and their stream.
 pub(crate) struct Vocabulary {
     pub(crate) words: Vec<Box<str>>,
     pub(crate) counts: Vec<u32>,
-    /// The numbers of the words in the order of the text, with [`END`] after each post. Other words leave no gap.
+    /// In the order of the text, with [`END`] after each post. Other words leave no gap.
     pub(crate) stream: Vec<u32>,
 }
 
 impl Corpus {
-    /// Creates an empty corpus that is full after `limit` words.
     pub fn new(limit: usize) -> Self {
         Self {
             numbers: HashMap::new(),
@@ -53,7 +47,6 @@ impl Corpus {
         }
     }
 
-    /// Adds a post.
     pub fn add(&mut self, title: &str, text: &str) {
         let Self { numbers, occurrences, stream, read, posts, .. } = self;
         for text in [title, text] {
@@ -82,17 +75,15 @@ impl Corpus {
         *posts += 1;
     }
 
-    /// Returns whether the corpus has reached its limit. The last post is still complete.
+    /// The last post is still complete.
     pub fn is_full(&self) -> bool {
         self.read >= self.limit
     }
 
-    /// Returns the number of posts.
     pub fn posts(&self) -> u32 {
         self.posts
     }
 
-    /// Returns the number of occurrences of a word.
     pub fn count(&self, word: &str) -> u32 {
         self.numbers.get(word).map_or(0, |number| self.occurrences[*number as usize].count)
     }

@@ -31,25 +31,23 @@ pub use vectors::{DIMENSIONS_MAX, ONE, Vectors};
 /// Training settings; changing any of them requires retraining.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
-    /// The number of components of a vector, at most [`DIMENSIONS_MAX`].
+    /// At most [`DIMENSIONS_MAX`].
     pub dimensions: usize,
-    /// The number of words on each side of a word that are its context.
+    /// On each side of a word.
     pub window: usize,
-    /// The minimum number of posts with a word; words in fewer posts are not learned. A small corpus lowers this bound.
+    /// Words in fewer posts are not learned. A small corpus lowers this bound.
     pub min_posts: u32,
-    /// The maximum number of words that are learned, the most frequent first.
+    /// At most, the most frequent first.
     pub words: usize,
     /// The number of words after which no more posts are read.
     pub corpus: usize,
-    /// The seed of the pseudo-random numbers.
     pub seed: u64,
 }
 
-/// The caller cancelled the work.
 #[derive(Debug)]
 pub struct Cancelled;
 
-/// Receives the progress of the work, from 0 to 1; an error cancels the work.
+/// From 0 to 1; an error cancels the work.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> Result<(), Cancelled>;
 
 /// Maps the progress of a part of the work to the range `from` to `to` of the whole work.

@@ -1,14 +1,10 @@
-//! Matrices for the word model: sparse ones, and tall ones with a few hundred columns.
-
 use std::ops::Range;
 
 use crate::{Cancelled, Progress};
 
-/// The number of rows between two progress reports.
 pub(crate) const ROWS_A_TIME: usize = 1_024;
 /// The number of rows whose products are summed in 32 bits, before the sum is added to one of 64 bits.
 const SUMMED_IN_32_BITS: usize = 64;
-/// The number of columns that are multiplied at a time.
 const BLOCK: usize = 32;
 /// Eigenvalues below this share of the greatest one are rounding errors, and their columns become zero.
 const NEGLIGIBLE: f64 = 1e-10;
@@ -16,7 +12,7 @@ const NEGLIGIBLE: f64 = 1e-10;
 /// A square matrix that stores only its positive entries, row by row.
 #[derive(Debug)]
 pub(crate) struct Sparse {
-    /// The start of each row in `columns` and `values`, and the end of the last row.
+    /// And the end of the last row.
     pub(crate) starts: Vec<usize>,
     pub(crate) columns: Vec<u32>,
     pub(crate) values: Vec<f32>,
@@ -92,11 +88,10 @@ fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
     }
 }
 
-/// Many rows and few columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Tall {
     pub(crate) columns: usize,
-    /// The rows, one after the other.
+    /// Row by row.
     values: Vec<f32>,
 }
 
@@ -143,9 +138,7 @@ impl Tall {
         Symmetric { size, values: sums }
     }
 
-    /// Computes the product with the matrix whose columns are `columns`, in place.
-    ///
-    /// `columns` has at most as many elements as this matrix has columns.
+    /// In place. `columns` has at most as many elements as this matrix has columns.
     pub(crate) fn turn(mut self, columns: &[Vec<f64>]) -> Self {
         let (from, to) = (self.columns, columns.len());
         debug_assert!(to <= from);
@@ -193,11 +186,10 @@ pub(crate) struct Symmetric {
 }
 
 impl Symmetric {
-    /// Returns the eigenvalues, the greatest first, each with its eigenvector of length 1.
-    ///
-    /// Source: the cyclic Jacobi method, Golub and Van Loan, *Matrix Computations*, 4th edition, section 8.5.
+    /// The greatest first, each with its eigenvector of length 1. Source: the cyclic Jacobi method, Golub and Van Loan, *Matrix
+    /// Computations*, 4th edition, section 8.5.
     pub(crate) fn eigen(mut self) -> Vec<(f64, Vec<f64>)> {
-        /// The maximum number of sweeps. Approximately ten suffice; the rest is a safety margin.
+        /// Approximately ten suffice; the rest is a safety margin.
         const SWEEPS_MAX: usize = 40;
         let size = self.size;
         let mut vectors: Vec<Vec<f64>> = (0..size)

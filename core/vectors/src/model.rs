@@ -1,5 +1,3 @@
-//! A word model: words and their vectors, from which the neighbours of a word are computed.
-
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,13 +9,11 @@ use crate::Recipe;
 use crate::subword::{self, Subwords};
 use crate::vectors::{Vectors, cosine, product};
 
-/// The maximum number of neighbours of a word.
 pub const NEIGHBOURS_MAX: usize = 30;
 
-/// The exponent of the similarity in the weight of a lender's vector: the most similar words have by far the greatest
-/// weight.
+/// So that the most similar words have by far the greatest weight.
 const LENT_POWER: i32 = 4;
-/// The minimum length of a part of a compound in characters. Shorter words are parts of words by accident.
+/// In characters. Shorter words are parts of words by accident.
 const PART_MIN: usize = 3;
 /// The minimum length in Hangul, whose syllables carry as much information as two letters.
 const PART_MIN_HANGUL: usize = 2;
@@ -25,35 +21,27 @@ const PART_MIN_HANGUL: usize = 2;
 /// without a particle.
 const ALWAYS_INFLECTED: u32 = 10;
 
-/// The source of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
-    /// The model was learned from posts with these settings.
     Posts(Recipe),
-    /// The model was loaded from a file of vectors.
     File,
 }
 
-/// The posts and the time that a model is based on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The posts or the file.
     pub source: Source,
-    /// The number of posts.
     pub posts: u32,
     /// The total number of changes of posts' words until then, as the store counts them.
     pub changes: i64,
-    /// When the model was made, in milliseconds UTC.
+    /// In milliseconds UTC.
     pub made: i64,
 }
 
-/// Words with their vectors. Words are numbered from 0.
+/// Words are numbered from 0.
 pub struct Model {
-    /// The source of the model.
     pub origin: Origin,
     words: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
-    /// Whether a word can be a neighbour.
     shown: Vec<bool>,
     vectors: Vectors,
     /// Computed when first needed: only unknown words need them, and they take longer than reading a model.
@@ -81,7 +69,7 @@ impl Model {
         self.subwords.get_or_init(|| Subwords::of(self.words.iter().map(|word| &**word)))
     }
 
-    /// Returns the words in the order of their numbers.
+    /// In the order of their numbers.
     pub fn words(&self) -> &[Arc<str>] {
         &self.words
     }
@@ -90,25 +78,22 @@ impl Model {
         &self.shown
     }
 
-    /// Returns the vectors in the order of the words' numbers.
+    /// In the order of the words' numbers.
     pub fn vectors(&self) -> &Vectors {
         &self.vectors
     }
 
-    /// Returns the number of a word; `None` for an unknown word.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.numbers.get(word).copied()
     }
 
-    /// Returns the word with a number.
     pub fn word(&self, number: u32) -> &Arc<str> {
         &self.words[number as usize]
     }
 
-    /// Returns the words most similar to a word with their similarities from 0 to 1, most similar first.
-    ///
-    /// The vector of an unknown word is the mean of the vectors of words with similar spelling; without such words, the
-    /// result is empty. Every word of the model is compared, so callers cache the result.
+    /// Returns the words most similar to a word with their similarities from 0 to 1, most similar first. The vector of an unknown word
+    /// is the mean of the vectors of words with similar spelling; without such words, the result is empty. Every word of the model is
+    /// compared, so callers cache the result.
     pub fn neighbours(&self, word: &str) -> Vec<(u32, f32)> {
         if let Some(number) = self.number(word) {
             return self.nearest(self.vectors.get(number), Some(number));
@@ -139,15 +124,13 @@ impl Model {
         best.into_iter().map(|(product, word)| (word, similarity(cosine(product)))).collect()
     }
 
-    /// Returns whether posts have a word of the model.
     pub fn is_in_posts(&self, word: &str) -> bool {
         self.number(word).is_some_and(|number| self.shown[number as usize])
     }
 
-    /// Splits a compound into two words of posts, or into three if no two are found; empty if no three are found either.
-    ///
-    /// Of several splits, it is the one whose rarest word is the most frequent. Words with Han or Kana are not split,
-    /// because their tokens are pairs of characters.
+    /// Splits a compound into two words of posts, or into three if no two are found; empty if no three are found either. Of several
+    /// splits, it is the one whose rarest word is the most frequent. Words with Han or Kana are not split, because their tokens are
+    /// pairs of characters.
     pub fn parts(&self, word: &str) -> Vec<&Arc<str>> {
         let is_hangul = |c| ('가'..='힣').contains(&c);
         let shortest = if word.chars().all(is_hangul) { PART_MIN_HANGUL } else { PART_MIN };
@@ -194,10 +177,8 @@ impl Model {
     }
 }
 
-/// Converts the cosine of two words, from 0 to 1, to their similarity: its power of ⅔.
-///
-/// The cosines of good neighbours begin at 0.35, which is the similarity 0.5; the cosines 0 and 1 stay the same. All
-/// similarities that a model returns, and so the minimum of the settings, are on this scale.
+/// The power of ⅔. The cosines of good neighbours begin at 0.35, which is the similarity 0.5; the cosines 0 and 1 stay the same.
+/// All similarities that a model returns, and so the minimum of the settings, are on this scale.
 fn similarity(cosine: f32) -> f32 {
     (cosine * cosine).cbrt()
 }
@@ -207,10 +188,8 @@ fn number(words: &[Arc<str>]) -> HashMap<Arc<str>, u32> {
 }
 
 /// Words can be neighbours if they occur in posts, have a letter, and are not a different word with a Korean particle. A token
-/// without letters, such as a year or a version, does not name a topic.
-///
-/// The tokens of posts include each word and the word without its ending, whether or not the ending is a particle. If the shorter
-/// form never occurs alone (`민주주` of `민주주의`), it is not a word.
+/// without letters, such as a year or a version, does not name a topic. The tokens of posts include each word and the word without
+/// its ending, whether or not that is a particle: a shorter form that never occurs alone (`민주주` of `민주주의`) is not a word.
 fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -> Vec<bool> {
     let tells = |word: &Arc<str>, count: u32| count > 0 && word.contains(char::is_alphabetic);
     let mut shown: Vec<bool> = words.iter().zip(counts).map(|(word, count)| tells(word, *count)).collect();

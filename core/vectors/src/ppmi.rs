@@ -4,13 +4,11 @@ use crate::corpus::END;
 use crate::matrix::{ROWS_A_TIME, Sparse, share};
 use crate::{Cancelled, Progress};
 
-/// The exponent of the context frequencies, which reduces the weight of rare contexts.
-///
-/// Source: Levy, Goldberg and Dagan, *Improving distributional similarity with lessons learned from word embeddings*,
-/// TACL 3, 2015, section 3.2.
+/// Reduces the weight of rare contexts. Source: Levy, Goldberg and Dagan, *Improving distributional similarity with lessons learned
+/// from word embeddings*, TACL 3, 2015, section 3.2.
 const SMOOTHING: f64 = 0.75;
 
-/// The maximum number of words whose pairs a histogram samples to find out which of the weakest pairs to drop.
+/// In words whose pairs a histogram samples to find out which of the weakest pairs to drop.
 const SAMPLE: usize = 5_000;
 /// The low bits of a 32-bit number that its bin of the histogram leaves out, so a bin is up to 1/128 wide.
 const BELOW_BIN: u32 = 16;
@@ -53,20 +51,16 @@ pub(crate) fn ppmi(
     Ok(matrix)
 }
 
-/// The pairs of words that occur near each other.
-///
-/// They are counted row by row, each from the positions of its word. There are many times more pairs than words, so
-/// they are never all in memory, and never sorted.
+/// Counted row by row, each from the positions of its word: there are many times more pairs than words, so they are never all in
+/// memory, and never sorted.
 struct Pairs<'a> {
     stream: &'a [u32],
     window: usize,
     places: Places,
     /// An upper bound of the number of distinct pairs.
     at_most: usize,
-    /// The sum of the weights of the neighbours of each word.
     neighbours: Vec<f64>,
     smoothed: Vec<f64>,
-    /// The sum of `smoothed`.
     sum: f64,
     /// The sums of the weights of the current row; 0 between rows.
     weights: Vec<f64>,
@@ -107,7 +101,6 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// The least bin of the pairs to keep.
     fn least_of(&mut self, pairs_max: usize) -> usize {
         let words = self.neighbours.len();
         let step = words.div_ceil(SAMPLE);
@@ -131,10 +124,8 @@ fn bin(number: f64) -> usize {
     (number.to_bits() >> BELOW_BIN) as usize
 }
 
-/// A near word says more about a word than a distant one. The least `distance` is 1.
-///
-/// Source: Pennington, Socher and Manning, *`GloVe`: global vectors for word representation*, EMNLP 2014, section 4.2. A weight
-/// that falls linearly gave neighbours of equal quality, but recommended posts less well.
+/// A near word says more about a word than a distant one. The least `distance` is 1. A weight that falls linearly gave neighbours
+/// of equal quality, but recommended posts less well. Source: Pennington, Socher and Manning, *`GloVe`*, EMNLP 2014, section 4.2.
 #[expect(clippy::cast_precision_loss, reason = "a window has a few words")]
 fn weight(distance: usize) -> f64 {
     1.0 / distance as f64

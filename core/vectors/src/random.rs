@@ -1,21 +1,14 @@
-//! Pseudo-random numbers that depend only on a seed, not on the machine.
-
-/// A generator of pseudo-random numbers.
-///
-/// The word model, the demo data, the fuzz driver and the tests rely on the exact sequence of a seed, so the generator
-/// must not change. It is not suitable for secrets.
-///
-/// Source: `SplitMix64`, Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
+/// The word model, the demo data, the fuzz driver and the tests rely on the exact sequence of a seed, so it must not change, nor
+/// depend on the machine. Not suitable for secrets. Source: `SplitMix64`, Steele, Lea and Flood, *Fast splittable pseudorandom
+/// number generators*, OOPSLA 2014.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Returns the next number of the sequence.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -24,27 +17,24 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Returns a whole number below `end`, or 0 when `end` is 0. The bias is negligible for an `end` far below 2^64.
+    /// 0 when `end` is 0. The bias is negligible for an `end` far below 2^64.
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.number() % end.max(1) as u64).expect("the remainder is below a `usize`")
     }
 
-    /// Returns a number from -1 to 1, uniformly distributed.
+    /// From -1 to 1.
     pub fn uniform(&mut self) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
         let steps = (self.number() >> 40) as f32;
         steps / 8_388_608.0 - 1.0
     }
 
-    /// Returns one of the elements of `list`.
-    ///
-    /// # Panics
-    /// When `list` is empty.
+    /// Panics when `list` is empty.
     pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.below(list.len())]
     }
 
-    /// Shuffles `list` by the Fisher-Yates method.
+    /// By the Fisher-Yates method.
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for end in (1..list.len()).rev() {
             list.swap(end, self.below(end + 1));

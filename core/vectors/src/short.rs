@@ -24,30 +24,25 @@ impl Pairs {
     }
 }
 
-/// Short vectors, by place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShortVectors(Vec<Pairs>);
 
-/// A direction that short vectors are compared with: a unit vector with components of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direction([[i16; HALF]; 2]);
 
 impl Direction {
-    /// Returns the direction of a vector, of which at most [`SHORT`] components are used. A vector of zeros or with non-finite
-    /// components has none: all cosines are 0.
+    /// At most [`SHORT`] components are used. A vector of zeros or with non-finite components has no direction: all cosines are 0.
     pub fn of(vector: &[f32]) -> Self {
         Self(halves(vector, DIRECTION_ONE))
     }
 }
 
 impl ShortVectors {
-    /// Creates an empty list with space for `count` vectors.
     pub fn with_capacity(count: usize) -> Self {
         Self(Vec::with_capacity(count))
     }
 
-    /// Normalises `vector` and adds it. At most [`SHORT`] components are used. A vector of zeros or with non-finite components
-    /// becomes zeros.
+    /// At most [`SHORT`] components are used. A vector of zeros or with non-finite components becomes zeros.
     pub fn push(&mut self, vector: &[f32]) {
         let [low, high] = halves(vector, ONE);
         let mut pairs = Pairs::default();
@@ -57,7 +52,7 @@ impl ShortVectors {
         self.0.push(pairs);
     }
 
-    /// Adds `weight` times the vector at a place to `sum`.
+    /// `weight` times the vector at `place`.
     pub fn add_to(&self, sum: &mut [f32], place: usize, weight: f32) {
         let weight = weight / ONE;
         let (low, high) = sum.split_at_mut(HALF.min(sum.len()));
@@ -66,17 +61,16 @@ impl ShortVectors {
         }
     }
 
-    /// Returns the cosine of the vectors at two places, from -1 to 1.
+    /// From -1 to 1.
     pub fn cosine(&self, one: usize, other: usize) -> f32 {
         product(&self.0[one].halves(), self.0[other]) / (ONE * ONE)
     }
 
-    /// Returns the cosine of the vector at a place and a direction, from -1 to 1.
+    /// From -1 to 1.
     pub fn cosine_with(&self, place: usize, direction: &Direction) -> f32 {
         product(&direction.0, self.0[place]) / (DIRECTION_ONE * ONE)
     }
 
-    /// Adds `factor` times the cosine of a direction and each vector to the score of the same place.
     // Inlined into a crate that is optimised for size, the loop would take three times the time.
     #[inline(never)]
     pub fn add_cosines(&self, direction: &Direction, factor: f32, scores: &mut [f32]) {

@@ -1,30 +1,26 @@
-//! The parts in which a model is stored, each with some of its words.
-
 use std::sync::Arc;
 
 use crate::model::{Model, Origin};
 use crate::vectors::{DIMENSIONS_MAX, Vectors};
 
-/// The approximate number of bytes of a part, so small that writing one hardly delays other writes.
+/// In bytes, approximately: so small that writing a part hardly delays other writes.
 const PART: usize = 48 << 10;
-/// The number of bytes of an average word, with what surrounds it in a list.
+/// In bytes: an average word, with what surrounds it in a list.
 const WORD: usize = 16;
 
-/// Some words of a model with their vectors.
 pub struct StoredPart {
-    /// The words, each with whether it can be a neighbour.
+    /// Each with whether it can be a neighbour.
     pub words: Vec<(String, bool)>,
-    /// The components of the vectors, two bytes each, the low one first.
+    /// Two bytes for each component, the low one first.
     pub vectors: Vec<u8>,
 }
 
-/// The parts are not those of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its parts do not fit together")]
 pub struct Damaged;
 
 impl Model {
-    /// Returns the parts of the model, in order; none for a model without words.
+    /// In order; none for a model without words.
     pub fn to_stored(&self) -> impl Iterator<Item = StoredPart> {
         let dimensions = self.vectors().dimensions();
         let step = (PART / (2 * dimensions + WORD)).max(1);
@@ -37,10 +33,7 @@ impl Model {
         })
     }
 
-    /// Returns the model of these parts.
-    ///
-    /// # Errors
-    /// When a vector is incomplete, or has another number of components than those before.
+    /// Fails when a vector is incomplete, or has another number of components than those before.
     pub fn from_stored(origin: Origin, parts: impl IntoIterator<Item = StoredPart>) -> Result<Self, Damaged> {
         let (mut all, mut all_shown, mut values) = (Vec::<Arc<str>>::new(), Vec::new(), Vec::new());
         for StoredPart { words, vectors } in parts {

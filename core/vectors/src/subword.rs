@@ -1,9 +1,6 @@
-//! Similar spelling: known words that are spelled like an unknown one, by the cosine of their subwords, weighted by inverse document
-//! frequency. The subwords of a word are its sequences of two to four characters, with a mark before the first and after the last.
-//! Common endings have the lowest weight, so `게임들은` finds `게임`.
-//!
-//! Source: the subwords are those of Bojanowski, Grave, Joulin and Mikolov, *Enriching word vectors with subword
-//! information*, TACL 5, 2017; here an unknown word takes the vectors of the known words that share its subwords.
+//! Words that are spelled like an unknown one, by the cosine of their sequences of two to four characters, with a mark before the first
+//! and after the last, weighted by inverse document frequency: common endings have the lowest weight, so `게임들은` finds `게임`.
+//! Source of the subwords: Bojanowski, Grave, Joulin and Mikolov, *Enriching word vectors with subword information*, TACL 5, 2017.
 
 #![expect(clippy::disallowed_types, reason = "`COMMON` bounds the cost of a collision")]
 
@@ -12,32 +9,26 @@ use std::ops::RangeInclusive;
 
 use rustc_hash::FxHasher;
 
-/// The lengths of subwords in most scripts.
 const LETTERS: RangeInclusive<usize> = 2..=4;
-/// The lengths of subwords in scripts whose characters are syllables or words: a Hangul syllable carries as much
-/// information as two letters. Subwords of parts of syllables gave worse results: they match words that have only their
-/// endings in common, such as `먹었다` and `죽었다`.
+/// In scripts whose characters are syllables or words: a Hangul syllable carries as much information as two letters. Subwords of
+/// parts of syllables matched words that have only their endings in common, such as `먹었다` and `죽었다`.
 const SYLLABLES: RangeInclusive<usize> = 1..=3;
-/// The first character of Hangul; Kana and Han follow it.
+/// Kana and Han follow it.
 const FIRST_HANGUL: char = '\u{1100}';
 
-/// The minimum similarity of the most similar known word. A smaller similarity is accidental.
+/// Of the most similar known word. A smaller similarity is accidental.
 const SIMILARITY_MIN: f32 = 0.4;
-/// The minimum similarity of the other words.
+/// Of the other words.
 const LENDER_MIN: f32 = 0.2;
-/// The maximum number of words with similar spelling.
 const LENDERS_MAX: usize = 16;
-/// The minimum length of a word with two swapped letters.
 const SWAP_MIN: usize = 4;
 /// A subword that occurs in this number of words or more is ignored.
 const COMMON: usize = 20_000;
 
 pub(crate) struct Subwords {
-    /// The start of each subword's words in `words`, and the end of the last one's. Subwords are hashed, so a few share
-    /// an entry.
+    /// And the end of the last one's. Subwords are hashed, so a few share an entry.
     starts: Vec<u32>,
     words: Vec<u32>,
-    /// The length of each word's vector of subwords.
     lengths: Vec<f32>,
 }
 

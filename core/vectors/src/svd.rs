@@ -1,24 +1,19 @@
-//! The truncated singular value decomposition of a large sparse matrix.
-
 use crate::matrix::{Sparse, Tall, share};
 use crate::random::Random;
 use crate::{Cancelled, Progress, part};
 
-/// The number of additional directions, which make the last ones of the result accurate.
+/// Additional directions, which make the last ones of the result accurate.
 const OVERSAMPLING: usize = 20;
-/// The number of power iterations. One gives neighbours of equal quality; with two or more, the neighbours hardly
-/// depend on the seed, so they stay the same after each training.
+/// One gives neighbours of equal quality; with two or more, the neighbours hardly depend on the seed, so they stay the same after
+/// each training.
 const ITERATIONS: usize = 2;
 const PASSES: usize = 2 * ITERATIONS + 1;
 
 /// Computes the left singular vectors of `matrix` times their singular values, the greatest first: at most `rank` columns.
-///
 /// Products with random vectors give the space of the rows; the small problem within that space is solved exactly. The result
-/// depends only on the matrix and the seed.
-///
-/// Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011, algorithms 4.4 and 5.1, of
-/// the transposed matrix. Only one matrix of this height is in memory at a time, because each product takes the place of its
-/// factor.
+/// depends only on the matrix and the seed. Only one matrix of this height is in memory at a time, because each product takes the
+/// place of its factor. Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011,
+/// algorithms 4.4 and 5.1, of the transposed matrix.
 pub(crate) fn truncated(
     matrix: &Sparse,
     rank: usize,

@@ -10,27 +10,21 @@ use tidings_tokens::tokens;
 use crate::model::Model;
 use crate::vectors::{DIMENSIONS_MAX, Vectors};
 
-/// The maximum number of bytes of a line: a word and [`DIMENSIONS_MAX`] components.
+/// In bytes: a word and [`DIMENSIONS_MAX`] components.
 const LINE_MAX: u64 = 1 << 16;
 
 const RULE: &str =
     "a file of vectors is text: each line has a word and its components, the same number on every line";
 
-/// The reason why vectors could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The input has a different form; the text states the form.
+    /// The text states the form that was expected.
     #[error("{0}")]
     Form(&'static str),
-    /// The input failed before its end.
     #[error(transparent)]
     Input(io::Error),
 }
 
-/// Writes the vectors of a model.
-///
-/// # Errors
-/// Returns the error of `out`.
 pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     writeln!(out, "{} {}", model.words().len(), model.vectors().dimensions())?;
@@ -44,13 +38,8 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads the words that `wanted` accepts, each with its first vector.
-///
-/// `wanted` receives only words that are one token, because no search can contain others. The first line with the two
-/// numbers is optional, because `GloVe` does not write it.
-///
-/// # Errors
-/// Returns [`ReadError::Form`] when the input has a different form, and [`ReadError::Input`] when it fails.
+/// Reads the words that `wanted` accepts, each with its first vector. `wanted` receives only words that are one token, because no
+/// search can contain others. The first line with the two numbers is optional, because `GloVe` does not write it.
 pub fn read(
     input: impl BufRead,
     mut wanted: impl FnMut(&str) -> bool,

@@ -1,5 +1,3 @@
-//! Trains a model on a corpus.
-
 use std::sync::Arc;
 
 use crate::corpus::{Corpus, Vocabulary};
@@ -10,7 +8,7 @@ use crate::svd::truncated;
 use crate::vectors::Vectors;
 use crate::{Cancelled, Progress, Recipe, part};
 
-/// The number of words per dimension: with fewer words, the dimensions describe single posts.
+/// With fewer words per dimension, the dimensions describe single posts.
 const WORDS_PER_DIMENSION: usize = 40;
 /// The minimum number of dimensions, if there are four times as many words: with fewer dimensions, all words of a subject are
 /// equally similar.
@@ -21,19 +19,15 @@ const POSTS_PER_MINIMUM: u32 = 250;
 /// The maximum number of pairs of words, with 8 bytes each. With 100,000 words of 200 dimensions, training takes 230 MiB.
 const PAIRS_MAX: usize = 10_000_000;
 
-/// The point in time at which the posts were read.
 #[derive(Clone, Copy)]
 pub struct TrainedAt {
     /// The total number of changes of posts' words until then, as the store counts them.
     pub changes: i64,
-    /// The time in milliseconds UTC.
+    /// In milliseconds UTC.
     pub date: i64,
 }
 
-/// Learns the words of `corpus`, which was read at the time `at`.
-///
-/// # Errors
-/// Returns [`Cancelled`] when `progress` cancels the work.
+/// `corpus` was read at the time `at`.
 pub fn learn(
     corpus: Corpus,
     recipe: &Recipe,
@@ -58,11 +52,8 @@ fn dimensions(words: usize) -> usize {
     (words / WORDS_PER_DIMENSION).max(DIMENSIONS_MIN.min(words / 4)).max(1)
 }
 
-/// The vectors are the rows of the decomposition times the singular values, around their mean.
-///
-/// The mean says how frequent a word is rather than what it means. Without it, and with the singular values themselves instead of
-/// their roots, more neighbours of a word belong to its subject, and more of its other forms are among them.
-///
+/// The rows of the decomposition times the singular values, around their mean, which says how frequent a word is rather than what
+/// it means. Without the mean, and without roots of the values, more neighbours of a word belong to its subject or are its forms.
 /// Source: Mu and Viswanath, *All-but-the-top: simple and effective postprocessing for word representations*, ICLR 2018, § 2.
 fn vectors(mut rows: Tall) -> Vectors {
     if rows.columns == 0 {

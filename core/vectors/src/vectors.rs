@@ -2,12 +2,11 @@
 
 use crate::matrix::Tall;
 
-/// The maximum number of dimensions of a model.
 pub const DIMENSIONS_MAX: usize = 2_000;
 /// The stored value of a component of 1.
 pub const ONE: f32 = 32_767.0;
 
-/// Vectors with the same number of dimensions, in the order of the words' numbers.
+/// In the order of the words' numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     dimensions: usize,
@@ -21,35 +20,30 @@ impl Vectors {
         Self { dimensions, values }
     }
 
-    /// Creates an empty list of vectors with this number of dimensions.
     pub fn none(dimensions: usize) -> Self {
         Self::new(dimensions, Vec::new())
     }
 
-    /// Creates an empty list with space for `count` vectors.
     pub fn with_capacity(dimensions: usize, count: usize) -> Self {
         Self::new(dimensions, Vec::with_capacity(dimensions * count))
     }
 
-    /// Normalises the rows of `tall`.
     pub(crate) fn of(tall: &Tall) -> Self {
         let mut vectors = Self::with_capacity(tall.columns, tall.rows().len());
         tall.rows().for_each(|row| vectors.push(row));
         vectors
     }
 
-    /// Normalises `vector` and adds it. A vector of zeros or with non-finite components becomes zeros.
+    /// A vector of zeros or with non-finite components becomes zeros.
     pub fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         self.values.extend(unit(vector, ONE));
     }
 
-    /// Returns the number of components of a vector.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// Returns the number of vectors.
     #[expect(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> usize {
         self.values.len() / self.dimensions
@@ -59,12 +53,10 @@ impl Vectors {
         &self.values
     }
 
-    /// Returns all vectors in order.
     pub fn all(&self) -> impl Iterator<Item = &[i16]> {
         self.values.chunks_exact(self.dimensions)
     }
 
-    /// Returns the vector at a position.
     #[inline]
     pub fn at(&self, place: usize) -> &[i16] {
         &self.values[place * self.dimensions..][..self.dimensions]
@@ -80,7 +72,7 @@ impl Vectors {
     }
 }
 
-/// Normalises a vector. A component of 1 becomes `one`; a vector of zeros or with non-finite components becomes zeros.
+/// A component of 1 becomes `one`; a vector of zeros or with non-finite components becomes zeros.
 pub(crate) fn unit(vector: &[f32], one: f32) -> impl Iterator<Item = i16> {
     let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
     #[expect(clippy::cast_possible_truncation, reason = "components have 16 bits")]

@@ -1,6 +1,5 @@
-//! The charts of the page, as SVG.
-//! A chart is as wide as the page: places across it are percentages, and places down it are pixels, so that texts have the
-//! same size on every screen. The names of the axis are left of the chart, in its margin.
+//! A chart is as wide as the page: places across it are percentages, and places down it are pixels, so that texts have the same
+//! size on every screen. The names of the axis are left of the chart, in its margin.
 
 use maud::{Markup, html};
 use tidings_core::analysis::{DayFigures, WeekdayHours};

@@ -1,42 +1,31 @@
-//! The tables of a report as CSV.
-
 use tidings_core::analysis::PeriodReport;
 
-/// A table of a report, which is a file of CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
-    /// The figures of each day.
     Days,
-    /// The visitors in each hour of each weekday.
+    /// Visitors in each hour of each weekday.
     Hours,
-    /// The search terms.
     Terms,
-    /// The devices.
     Devices,
-    /// The topics.
     Topics,
-    /// The posts.
     Posts,
 }
 
 impl Table {
-    /// All tables, in the order of the page.
+    /// In the order of the page.
     pub const ALL: [Self; 6] =
         [Self::Days, Self::Hours, Self::Terms, Self::Devices, Self::Topics, Self::Posts];
 
-    /// Returns the name of the file: `days.csv`.
+    /// `days.csv`.
     pub const fn file_name(self) -> &'static str {
         ["days.csv", "hours.csv", "terms.csv", "devices.csv", "topics.csv", "posts.csv"][self as usize]
     }
 
-    /// Returns the table with this [file name](Table::file_name).
     pub fn of_file_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|table| table.file_name() == name)
     }
 
-    /// Returns the table as CSV: UTF-8, with the names of the columns in the first line.
-    ///
-    /// A text that a spreadsheet would take for a formula has an apostrophe before it.
+    /// UTF-8, with the names of the columns in the first line. A text that a spreadsheet would take for a formula begins with `'`.
     pub fn csv(self, report: &PeriodReport) -> String {
         let mut lines = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
         let mut add = |fields: &[&dyn ToString]| {

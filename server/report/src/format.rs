@@ -1,5 +1,3 @@
-//! Numbers, dates and axes, as the page writes them.
-
 use jiff::civil::Date;
 
 /// With a comma between thousands.

@@ -1,5 +1,3 @@
-//! The page.
-
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use tidings_core::analysis::{DayFigures, POSTS_READ, PeriodReport};
 
@@ -7,10 +5,9 @@ use crate::chart::{self, bar};
 use crate::csv::Table;
 use crate::format::{average, long_date, number, percent, short_date};
 
-/// The style of the page, which is in its only `<style>`: a policy can name its hash.
+/// The only `<style>` of the page: a policy can name its hash.
 pub const STYLE: &str = include_str!("style.css");
 
-/// Where the page is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a file, which has no links to other parts of the report.
@@ -20,7 +17,6 @@ pub enum Place {
     Server,
 }
 
-/// Returns the report as an HTML page.
 pub fn page(report: &PeriodReport, place: Place) -> String {
     let (from, to) = (long_date(&report.from), long_date(&report.to));
     let period = if report.from == report.to { from } else { format!("{from} – {to}") };

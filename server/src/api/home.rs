@@ -90,8 +90,7 @@ async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
     Ok(call.file(&page, HTML).await?.described(CONTENT_SECURITY_POLICY, POLICY))
 }
 
-/// By weight, then by how exactly the client names the type.
-/// Source: RFC 9110 section 12.5.1.
+/// By weight, then by how exactly the client names the type. Source: RFC 9110 section 12.5.1.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let preference = |names: [&str; 3]| {
         let given = accept::ranges(headers, &ACCEPT).filter_map(|(name, weight)| {

@@ -1,5 +1,3 @@
-//! The newsfeeds, and the list of notices.
-
 use http::HeaderValue;
 use http::header::{HeaderName, LINK};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

@@ -1,7 +1,6 @@
-//! Limits the number of open connections, and chooses the connections to close when a new one needs room.
-//! A new connection seldom waits: when all permits are taken, the server closes connections of the network that has
-//! the most, starting with the connections that have waited longest for their client. Opening and closing a
-//! connection acquires the lock; a request acquires it only when the memory for responses is used up.
+//! Limits the number of open connections. When all permits are taken, the server closes connections of the network that has the
+//! most, those first that have waited longest for their client. Opening and closing a connection acquires the lock; a request
+//! acquires it only when the memory for responses is used up.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -19,7 +18,7 @@ use crate::connection::unsent::Charge;
 
 /// After this time without progress, the connection of a running request may be closed for another connection.
 const STALLED: Duration = Duration::from_secs(10);
-/// The pause after a search that found no connection to close.
+/// After a search that found no connection to close.
 pub(crate) const REST: Duration = Duration::from_millis(5);
 /// The weight of the time that a guest's connection has been idle, relative to a member's. If guests' connections always closed
 /// first, a guest who has just connected would lose the connection to idle members.

@@ -1,7 +1,6 @@
-//! Connection timeouts: closes connections that are idle or take too long over a request.
-//! The timeout depends on what the connection waits for: the next request, the rest of a request's head, or everything
-//! after the head. hyper's own timer has one limit for the first two, restarts it for each request, and has none until
-//! it has recognised the protocol.
+//! Connection timeouts: closes connections that are idle or take too long over a request. The timeout depends on what the
+//! connection waits for: the next request, the rest of a request's head, or everything after the head. hyper's own timer has one
+//! limit for the first two, restarts it for each request, and has none until it has recognised the protocol.
 
 use std::future::poll_fn;
 use std::io;

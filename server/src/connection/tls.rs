@@ -28,7 +28,6 @@ mod pair;
 use pair::{Stamp, stamp};
 
 const WATCH: Duration = Duration::from_secs(2);
-/// The preferred protocol first.
 const ALPN: [&[u8]; 2] = [H2, b"http/1.1"];
 const H2: &[u8] = b"h2";
 const HANDSHAKE: u8 = 22;

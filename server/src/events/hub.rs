@@ -1,6 +1,5 @@
-//! The hub: a thread that follows the database and tells listeners of changes.
-//! The thread looks for changes from the first listener on. Events go to all listeners at once, and into the history for those
-//! that continue after an event.
+//! The hub: a thread that follows the database and tells listeners of changes. The thread looks for changes from the first
+//! listener on. Events go to all listeners at once, and into the history for those that continue after an event.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -19,7 +18,7 @@ use crate::filter::shares::{Part, Share, Shares};
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 const COUNTS_EVERY: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
-/// The first look must succeed within this time for a new listener.
+/// For the first look of a new listener.
 const START_MAX: Duration = Duration::from_secs(5);
 /// The interval of heartbeats to a silent listener: between this …
 const HEARTBEAT: Duration = Duration::from_secs(15);

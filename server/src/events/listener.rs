@@ -1,5 +1,3 @@
-//! One stream of events.
-
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -52,10 +50,8 @@ async fn next(listener: &mut Listener, mut watch: Option<&mut Watch>) -> Option<
     }
 }
 
-/// The changes of the data, which administrators follow in their streams.
-///
-/// The numbers are in memory, so looking for a change costs the database nothing. Before a change is sent, and every few seconds,
-/// a transaction checks that the caller still has the right.
+/// The changes of the data, which administrators follow in their streams. The numbers are in memory, so looking for a change costs
+/// the database nothing. Before a change is sent, and every few seconds, a transaction checks that the caller still has the right.
 pub(super) struct Watch {
     app: AppRef,
     right: Right,

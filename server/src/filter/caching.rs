@@ -5,11 +5,9 @@ use http::{HeaderMap, HeaderValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Can change at any time.
-    ///
-    /// A browser asks every time whether the data has changed, so that a page shows what was published just before. Shared
-    /// caches, which only an operator puts before the server, answer for five seconds without asking, so that any number of
-    /// readers is one request per five seconds. `stale-while-revalidate` would let browsers show old data.
+    /// Can change at any time. A browser asks every time whether the data has changed, so that a page shows what was published
+    /// just before. Shared caches, which only an operator puts before the server, answer for five seconds without asking, so that
+    /// any number of readers is one request per five seconds. `stale-while-revalidate` would let browsers show old data.
     Data,
     /// A document or a file of the program changes only with the program or its settings.
     Document,

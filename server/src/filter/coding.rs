@@ -1,7 +1,6 @@
-//! Content codings: what a client accepts, and the compression of responses.
-//! gzip is computed when a response is sent for the first time. Brotli is about a fifth smaller, but takes 30 times as long. So
-//! it is only for responses that several callers share and that are requested again: one thread computes it once for each of
-//! them, in the background, and until then clients get gzip.
+//! Content codings: what a client accepts, and the compression of responses. gzip is computed when a response is sent for the
+//! first time. Brotli is about a fifth smaller, but takes 30 times as long. So it is only for responses that several callers share
+//! and that are requested again: one thread computes it once for each of them, in the background, and until then clients get gzip.
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,8 +42,7 @@ pub(crate) struct Accepted {
 
 impl Accepted {
     /// `*` stands for gzip, but not for Brotli: only a client that names it surely decodes it. A client that accepts nothing, not
-    /// even an uncompressed response, gets an uncompressed one.
-    /// Source: RFC 9110 section 12.5.3.
+    /// even an uncompressed response, gets an uncompressed one. Source: RFC 9110 section 12.5.3.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         const CODINGS: [&[&str]; 4] = [&["br"], &["gzip", "x-gzip"], &["identity"], &["*"]];
         let mut weights = [None; 4];
@@ -135,8 +133,7 @@ fn run(jobs: &Receiver<Job>) {
 fn compress(response: &Encoded, level: Level) {
     // Copied only if it is stored, without the spare capacity.
     let made = brotli(response.json(), level);
-    // A client that does not accept gzip may have been the first: computing it here could make others wait for this
-    // thread.
+    // A client that does not accept gzip may have been the first: computing it here could make others wait for this thread.
     let other = response.gzip().unwrap_or(response.json());
     if made.len() <= other.len() / 10 * 9 {
         response.set_brotli(Bytes::copy_from_slice(&made));

@@ -1,8 +1,6 @@
-//! Downloads of any length.
 //! Each piece is read when the client has taken the one before, so a download holds one piece in memory, and no thread or
 //! transaction while it waits. If a piece cannot be read, the connection or the HTTP/2 stream is broken off, so that no client
-//! takes a part for the whole.
-//! A slow client keeps a place busy, so each caller has few places, and a client that reads too slowly loses its place.
+//! takes a part for the whole. Each caller has few places, and a client that reads too slowly loses its place.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,7 +1,6 @@
-//! The fields of a request: the segments of its path, its query and its body, read as the one type of its operation.
-//! [`tidings_core::operation`] says which field is where. In a query and in a form fields are text: a number in digits, a list
-//! as a repeated key or as one text with commas. In every format unknown fields are ignored, the last value of a repeated key
-//! counts, an empty body has no fields, and a JSON field that is `null` is missing.
+//! [`tidings_core::operation`] says which field is where. In a query and in a form fields are text: a number in digits, a list as
+//! a repeated key or as one text with commas. In every format unknown fields are ignored, the last value of a repeated key counts,
+//! an empty body has no fields, and a JSON field that is `null` is missing.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -171,9 +170,8 @@ fn form<'a>(form: &[u8], names: &[&'static str], not_text: Problem) -> Result<Ve
     Ok(given.map(|(name, texts)| Field { name, value: Source::Texts(texts, WRONG_TYPE) }).collect())
 }
 
-/// `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8.
-/// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8; this parser
-/// refuses it.
+/// `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8. Source: the WHATWG URL Standard,
+/// application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8; this parser refuses it.
 fn text(bytes: &[u8]) -> Option<String> {
     let spaces: Vec<u8> = bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     Some(percent_decode(&spaces).decode_utf8().ok()?.into_owned())

@@ -75,8 +75,7 @@ impl Forms for Encoded {
 }
 
 /// Returns the value of the HTTP header `ETag`, which depends only on the content: it stays the same after a restart and on other
-/// servers. It is weak, because the content has the same tag whether it is compressed or not.
-/// Source: RFC 9110 section 8.8.3.
+/// servers. It is weak, because the content has the same tag whether it is compressed or not. Source: RFC 9110 section 8.8.3.
 pub(crate) fn tag(content: &[u8]) -> Bytes {
     let hash = SipHasher13::new().hash(content);
     format!("W/\"{:016x}{:016x}\"", hash.h1, hash.h2).into()

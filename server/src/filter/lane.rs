@@ -75,10 +75,9 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// `operations` on the database run at a time, and `queue` wait. Sign-ins may wait for another system (`asks`).
-    ///
-    /// `connections` is the number of connections for reads to a database on a server, half of which are for long ones: then
-    /// operations wait for the network and use no core meanwhile.
+    /// `operations` on the database run at a time, and `queue` wait. Sign-ins may wait for another system (`asks`). `connections`
+    /// is the number of connections for reads to a database on a server, half of which are for long ones: then operations wait for
+    /// the network and use no core meanwhile.
     pub(crate) fn new(operations: usize, queue: usize, asks: bool, connections: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (reads, queries) = connections.map_or_else(

@@ -17,9 +17,8 @@ use tidings_core::account::key::KeyHash;
 use tidings_core::operation::Rate;
 use tidings_core::{Error, Result};
 
-/// The maximum number of clients that a limit stores. Beyond it, a new client replaces the least recently seen one,
-/// whose limit then starts again. This bounds memory; no limit is effective against an unlimited number of addresses
-/// anyway.
+/// The maximum number of clients that a limit stores. Beyond it, a new client replaces the least recently seen one, whose limit
+/// then starts again. This bounds memory; no limit is effective against an unlimited number of addresses anyway.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
 
 /// Enough for a campus behind one address: 500 sign-ups in the first minute of a course, and 3,600 per hour after that.
@@ -57,7 +56,6 @@ impl Limits {
         }
     }
 
-    /// Returns limits that each allow a number of requests, except the general one.
     #[cfg(test)]
     pub(crate) fn allowing(number: u32) -> Self {
         let limit = || Some(RateLimit::new(Quota::per_minute(NonZeroU32::new(number).unwrap())));
@@ -118,8 +116,7 @@ pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
 
 pub(crate) type QuotaHeaders = [(HeaderName, HeaderValue); 2];
 
-/// The size of the quota of each client, and the period in seconds.
-/// Source: draft-ietf-httpapi-ratelimit-headers-10.
+/// The size of the quota of each client, and the period in seconds. Source: draft-ietf-httpapi-ratelimit-headers-10.
 pub(crate) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 /// The rest of the quota, and the seconds until it is complete again or, if nothing is left, until the next request is allowed.
 pub(crate) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");

@@ -1,5 +1,3 @@
-//! Responses: the JSON object, its status and its headers.
-
 use bytes::Bytes;
 use futures_util::Stream;
 use http::header::{

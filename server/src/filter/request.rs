@@ -1,5 +1,3 @@
-//! The request that a handler receives.
-
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 

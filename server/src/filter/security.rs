@@ -1,7 +1,6 @@
-//! Security headers: browsers neither guess a response's type nor run or frame it.
-//! Every response has them, regardless of its path, status and method, except `304`, which has no content.
-//! `Strict-Transport-Security` is left to the proxy that terminates TLS. The responses of operations have no
-//! `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
+//! Security headers: browsers neither guess a response's type nor run or frame it. Every response has them, regardless of its
+//! path, status and method, except `304`, which has no content. `Strict-Transport-Security` is left to the proxy that terminates
+//! TLS. The responses of operations have no `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
 
 use http::header::{CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue};

@@ -39,8 +39,7 @@ fn is_host(host: &HeaderValue) -> bool {
     host.is_empty() || host.to_str().is_ok_and(authority)
 }
 
-/// Programs that mount the service may leave `Host` out.
-/// Source: RFC 9112 section 3.2.
+/// Programs that mount the service may leave `Host` out. Source: RFC 9112 section 3.2.
 pub(crate) fn refuse_without_host(head: &Parts) -> Option<Response> {
     let lacks_host = head.version == Version::HTTP_11 && !head.headers.contains_key(HOST);
     lacks_host.then(|| reply::respond(Err(malformed("a request has a Host").into()), "", Scope::default()))
@@ -51,8 +50,7 @@ fn malformed(rule: &'static str) -> Error {
 }
 
 /// Decodes escapes of unreserved characters, so that two spellings of the same path are equal. Fails if a `%` is not followed by
-/// two hexadecimal digits.
-/// Source: RFC 3986 sections 2.1, 2.3 and 6.2.2.2.
+/// two hexadecimal digits. Source: RFC 3986 sections 2.1, 2.3 and 6.2.2.2.
 pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
     let Some((begin, _)) = path.split_once('%') else { return Ok(path.into()) };
     let mut normal = String::with_capacity(path.len());
@@ -81,8 +79,7 @@ pub(crate) fn within(uri: &Uri, path: &str) -> Uri {
     format!("{path}{query}").parse().expect("a part of a path is a path")
 }
 
-/// A request of HTTP/2 has the host in its target.
-/// Source: RFC 9113 section 8.3.1.
+/// A request of HTTP/2 has the host in its target. Source: RFC 9113 section 8.3.1.
 pub(crate) fn set_host(head: &mut Parts) {
     if head.version == Version::HTTP_2
         && !head.headers.contains_key(HOST)

@@ -84,11 +84,9 @@ impl Upload {
     }
 
     /// Returns a reader of the body for a blocking operation, and a future that feeds the reader and is awaited together with the
-    /// operation.
-    ///
-    /// The future returns the number of bytes that arrived. It fails as [`Upload::whole`] does, but `time` applies to each chunk,
-    /// and the client must send at least a [`BLOCK`] in each [`BLOCK_TIME`]. The reader then fails as well, so that an operation
-    /// never mistakes a part of a body for the whole body.
+    /// operation. The future returns the number of bytes that arrived. It fails as [`Upload::whole`] does, but `time` applies to
+    /// each chunk, and the client must send at least a [`BLOCK`] in each [`BLOCK_TIME`]. The reader then fails as well, so that an
+    /// operation never mistakes a part of a body for the whole body.
     pub(crate) fn reader(
         mut self,
         limit: usize,

@@ -104,7 +104,7 @@ fn shared() -> [(&'static str, Refusal, &'static [Code], &'static str); 16] {
     ]
 }
 
-/// The headers of refusals besides those of every response.
+/// Besides those of every response.
 const HEADERS: [(&str, &str); 3] = [
     ("Allow", "The methods of this path."),
     ("Retry-After", "The seconds after which another attempt can succeed."),
@@ -149,7 +149,7 @@ pub(super) fn add_shared(components: &mut Components) {
     }
 }
 
-/// The responses to requests of which hyper does not read the head to its end.
+/// Of requests of which hyper does not read the head to its end.
 const URI_TOO_LONG: &str = "UriTooLong";
 const HEAD_TOO_LARGE: &str = "HeadTooLarge";
 

@@ -1,7 +1,6 @@
-//! The limits in the OpenAPI document: the constants of the core and the settings in force.
-//! Descriptions name limits in braces, as in `{pw} characters`. A range in the description of a field or a parameter also
-//! bounds its schema: the length of a text or the value of a number. In a list, the first range bounds the length and the
-//! second one the elements.
+//! The limits in the OpenAPI document: the constants of the core and the settings in force. Descriptions name limits in braces, as
+//! in `{pw} characters`. A range in the description of a field or a parameter also bounds its schema: the length of a text or the
+//! value of a number. In a list, the first range bounds the length and the second one the elements.
 
 use std::fmt::Display;
 

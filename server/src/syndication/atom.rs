@@ -1,5 +1,3 @@
-//! Atom documents.
-
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;

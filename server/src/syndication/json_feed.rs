@@ -1,5 +1,3 @@
-//! JSON Feed documents.
-
 use std::sync::Arc;
 
 use serde::Serialize;

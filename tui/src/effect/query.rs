@@ -1,5 +1,3 @@
-//! Queries that take several operations, and their answers.
-
 use std::collections::HashSet;
 
 use tidings_client::{Error, Service};

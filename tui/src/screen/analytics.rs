@@ -1,5 +1,3 @@
-//! Analytics: the figures of a day or of a range of days.
-
 use crossterm::event::KeyEvent;
 use jiff::ToSpan as _;
 use jiff::civil::Date;

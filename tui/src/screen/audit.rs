@@ -1,5 +1,3 @@
-//! The audit trail of administrators, operators and API keys, latest first.
-
 use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::audit::{AuditPage, AuditRecord, List, Verification, Verify};

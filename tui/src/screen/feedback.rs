@@ -1,5 +1,3 @@
-//! Feedback: the open items, shown with the notice that each refers to.
-
 use std::collections::{BTreeSet, HashSet};
 
 use ratatui::text::Line;
@@ -29,7 +27,7 @@ pub(crate) struct Feedback {
 }
 
 impl Feedback {
-    /// The item is open, and was not read on this machine.
+    /// Open, and not read on this machine.
     fn is_unread(&self, item: &Entry) -> bool {
         item.activation == FeedbackState::Open && !self.read.contains(&item.id)
     }

@@ -1,5 +1,3 @@
-//! The forms that cover the list of a screen: fields, with or without a text below them.
-
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

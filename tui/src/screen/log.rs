@@ -1,5 +1,3 @@
-//! The access log: newest first, filtered by member, path and time, and updated as it grows.
-
 use std::collections::BTreeSet;
 
 use ratatui::style::Style;

@@ -1,5 +1,3 @@
-//! Members: searching them, showing their data, and administering them.
-
 use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::account::key::Scope;

@@ -1,5 +1,3 @@
-//! Notices: reading, writing, showing, hiding and removing them.
-
 use std::cmp::Ordering;
 
 use ratatui::text::Line;

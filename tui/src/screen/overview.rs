@@ -1,5 +1,3 @@
-//! The overview: today's traffic as it changes.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use tidings_core::changes::Changes;

@@ -1,5 +1,3 @@
-//! Posts: the popular feed, the newest posts, those of a topic, search results, the figures of a post, and removing one.
-
 use ratatui::text::Line;
 use serde_json::{Value, json};
 use tidings_core::changes::Changes;

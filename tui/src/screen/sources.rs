@@ -1,5 +1,3 @@
-//! Sources: the feeds of other sites that the service fetches by itself, how their fetches went, and fetching one now.
-
 use ratatui::style::Style;
 use ratatui::text::Line;
 use serde_json::Value;

@@ -1,5 +1,3 @@
-//! A filtered list with a cursor, next to the text of the selected row or covered by it.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 

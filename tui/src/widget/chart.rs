@@ -1,5 +1,3 @@
-//! Vertical bars in eighths of a line, and horizontal bars in halves of a column.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -1,5 +1,3 @@
-//! The selected row of a list, and the visible rows.
-
 use std::ops::Range;
 
 use crate::keys::Action;

@@ -1,5 +1,3 @@
-//! Fields of one line below each other, with their labels, their problems and the focus.
-
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

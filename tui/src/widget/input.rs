@@ -1,5 +1,3 @@
-//! A field for a line of text.
-
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -1,5 +1,3 @@
-//! A table: a head, and rows of cells.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -38,7 +38,6 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Reads a row of [`FIND_IN_SESSION`].
     pub(super) fn of(mut row: Row) -> Result<Self, StoreError> {
         let (last_seen, gave_code, sessions_from) = (row.take(7)?, row.take(8)?, row.take(9)?);
         Ok(Self { record: MemberRecord::of(row)?, last_seen, gave_code, sessions_from })
@@ -55,7 +54,6 @@ impl Found {
 }
 
 impl MemberRecord {
-    /// Reads a row of [`FIND`].
     pub(super) fn of(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
             key: row.take(0)?,

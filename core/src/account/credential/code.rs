@@ -1,5 +1,4 @@
-//! Codes that prove who somebody is, or that a step is taken once. The table has the SHA-256 of a code, which suffices because a
-//! code is random.
+//! The table has the SHA-256 of a code, which suffices because a code is random.
 
 use data_encoding::Specification;
 use sha2::{Digest as _, Sha256};
@@ -98,9 +97,8 @@ pub(super) fn take_step(tx: &mut dyn Tx, name: &str, until: Timestamp) -> Result
 }
 
 /// Withdraws all pending changes of a member, or of all members: a proposed address, the codes of the member, queued mail with
-/// such a code, and a second factor that is not enabled yet.
-///
-/// Everything that ends sessions calls it. Otherwise a person who has had the account for a moment could get it back with a code.
+/// such a code, and a second factor that is not enabled yet. Everything that ends sessions calls it. Otherwise a person who has
+/// had the account for a moment could get it back with a code.
 pub(in crate::account) fn withdraw(tx: &mut dyn Tx, member: Option<MemberKey>) -> Result<(), StoreError> {
     let (of, of_mail) = match member {
         None => ("member IS NOT NULL", "TRUE"),

@@ -1,7 +1,6 @@
-//! The e-mail address of a member: at most one, confirmed with a code that is mailed to it.
-//!
-//! Only a confirmed address counts: it belongs to one member, and receives codes for new passwords. No response reveals whether
-//! an address belongs to another member: only a mail to the address does.
+//! The e-mail address of a member: at most one, confirmed with a code that is mailed to it. Only a confirmed address counts: it
+//! belongs to one member, and receives codes for new passwords. No response reveals whether an address belongs to another member:
+//! only a mail to the address does.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -39,7 +38,6 @@ const GROUP: &str = "account";
 pub(super) const LASTS_MS: i64 = 20 * 60 * SECOND_MS;
 /// The number of wrong codes of six digits after which the right one no longer works.
 const WRONG_MAX: i64 = 5;
-/// Mails with a code per member and hour.
 const MEMBER_MAX: i64 = 5;
 
 /// The address of the member.
@@ -238,7 +236,6 @@ fn random_digits() -> Zeroizing<String> {
     Zeroizing::new(format!("{:06}", u64::from_be_bytes(random()) % 1_000_000))
 }
 
-/// A new address, and the keys under which mails to it are counted.
 pub(super) struct Proposal {
     address: Address,
     outbox: Outbox,
@@ -296,7 +293,7 @@ impl Note {
     }
 }
 
-/// Normalises what a guest typed, an address or an id; returns an empty text if it is neither.
+/// Empty if it is neither an address nor an id.
 pub(super) fn asked(text: &str) -> String {
     let id = || if text.len() > ADDRESS_MAX { String::new() } else { fold(text.trim()) };
     Address::parse(text).map_or_else(id, |address| address.folded())

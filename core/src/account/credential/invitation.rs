@@ -1,7 +1,6 @@
-//! Invitations: codes with which people sign up where the setting `sign_up` keeps others out.
-//!
-//! An invitation works only while the administrator who made it still is one, because the role that it gives comes from them.
-//! Each use is counted in the transaction that inserts the member, so that the limit holds and a sign-up that fails uses nothing.
+//! Invitations: codes with which people sign up where the setting `sign_up` keeps others out. An invitation works only while the
+//! administrator who made it still is one, because the role that it gives comes from them. Each use is counted in the transaction
+//! that inserts the member, so that the limit holds and a sign-up that fails uses nothing.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -38,7 +37,7 @@ const USES_MAX: i64 = 1_000;
 const USES: i64 = 1;
 const DAYS_MAX: i64 = 90;
 const DAYS: i64 = 7;
-/// The length of a note in characters.
+/// In characters.
 const NOTE: Bounds = Bounds { min: 1, max: 100 };
 
 const GROUP: &str = "admin";
@@ -140,7 +139,6 @@ pub struct Add {
     pub email: Option<String>,
 }
 
-/// The checked fields of [`Add`].
 struct Draft {
     uses: i64,
     scopes: Scopes,

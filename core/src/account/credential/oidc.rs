@@ -1,11 +1,6 @@
-//! Single sign-on with OpenID Connect: people sign in at an issuer, such as their university, and this service gets no password.
-//!
-//! A browser goes to [`PATH`], to the issuer, back to [`RETURN_PATH`], and then to the page of the app, with a code that the app
-//! exchanges for an access token ([`SignInOidc`]), so that no token is in the address of a page. The issuer's identifier of a
-//! person decides whose account it is. If an account has the same id or address, whoever knows its password links it
-//! ([`LinkOidc`]), so that nobody gets it by a name alone.
-//!
-//! The flow is the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636, RFC 9207, RFC 9700).
+//! Single sign-on: a browser goes to [`PATH`], to the issuer, to [`RETURN_PATH`], and to the page of the app, with a code that the
+//! app exchanges for an access token ([`SignInOidc`]), so that no address has a token. Whoever knows the password of an account
+//! with the same id or address links it ([`LinkOidc`]). OpenID Connect Core 1.0, RFC 7636, RFC 9207, RFC 9700.
 
 use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};
@@ -48,7 +43,7 @@ pub const RETURN_PATH: &str = "/sign_in_oidc/return";
 /// The lifetime of the app's code: long enough for an app, and then for a person who types a password.
 const CODE_MS: i64 = 2 * 60 * SECOND_MS;
 const LINK_MS: i64 = 10 * 60 * SECOND_MS;
-/// The maximum length of the state of an app, in bytes: it is in a cookie.
+/// In bytes: the state of an app is in a cookie.
 const STATE_MAX: usize = 500;
 
 const SUBJECT: &str = "sub";
@@ -66,7 +61,6 @@ const UNAVAILABLE: Denied = Denied {
     description: "the issuer does not answer: try again later, or sign in with a password",
 };
 
-/// The code is wrong.
 const REFUSED_CODE: Denied = Denied::new(ACCESS_DENIED, "the issuer refused the sign-in: sign in again");
 /// The cause does not depend on the code.
 const REFUSED_SERVICE: Denied =
@@ -114,7 +108,6 @@ pub struct LinkedPerson {
     pub date: Timestamp,
 }
 
-/// The reason why a person cannot sign in, for the page of the app.
 #[derive(Debug, PartialEq, Eq)]
 struct Denied {
     error: &'static str,
@@ -220,7 +213,6 @@ fn identified(tidings: &Tidings, issuer: &Issuer, flow: &Flow, query: &str) -> R
     Person::new(&tidings.config().oidc, &issuer.claims(flow, &code)?)
 }
 
-/// Returns the code with which the app signs the person in or links an account.
 fn admit(tidings: &Tidings, flow: &Flow, person: &Person) -> Result<Result<String, Denied>> {
     let (now, code) = (tidings.now(), code::generate());
     let issuer = tidings.config().oidc.issuer.as_ref().map(|issuer| issuer.0.as_str()).unwrap_or_default();

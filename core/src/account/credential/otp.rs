@@ -1,8 +1,6 @@
-//! The second factor: time-based one-time passwords (RFC 6238) and recovery codes.
-//!
-//! A member who has enabled it needs a code beside the password to sign in. Each code works once, and so does each recovery code.
-//! The secret is in the database, because codes are computed from it: a reader of the database can compute codes, but not
-//! passwords.
+//! The second factor: time-based one-time passwords (RFC 6238) and recovery codes. A member who has enabled it needs a code beside
+//! the password to sign in. Each code works once, and so does each recovery code. The secret is in the database, because codes are
+//! computed from it: a reader of the database can compute codes, but not passwords.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
@@ -40,7 +38,7 @@ pub(crate) use sql::is_enabled;
 const SECRET_BYTES: usize = 20;
 const DIGITS: u32 = 6;
 const STEP_MS: i64 = 30 * SECOND_MS;
-/// The number of earlier and later steps whose codes are accepted, for clocks that differ.
+/// In steps, earlier and later, for clocks that differ.
 const AROUND: i64 = 1;
 const RECOVERY_CODES: usize = 10;
 /// The name that authenticators show beside the member's id.
@@ -137,7 +135,6 @@ fn changed(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Factor {
-    /// The member has not enabled one.
     None,
     Missing,
     /// Not a code, or one that was used before.
@@ -146,9 +143,8 @@ pub(super) enum Factor {
     Right,
 }
 
-/// `otp` is a code of an authenticator or a recovery code, as [`typed`] returns it. It is used up.
-///
-/// Locks the member's second factor before it decides, so that two sign-ins cannot use the same code.
+/// `otp` is a code of an authenticator or a recovery code, as [`typed`] returns it. It is used up. Locks the member's second
+/// factor before it decides, so that two sign-ins cannot use the same code.
 pub(super) fn verify(
     tx: &mut dyn Tx,
     member: MemberKey,

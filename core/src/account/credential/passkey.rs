@@ -1,10 +1,6 @@
-//! Passkeys: keys on a member's devices, with which a browser app signs the member in without a password.
-//!
-//! A device unlocks a passkey with a fingerprint, a face or a PIN, so a sign-in with one is both factors at once. It replaces the
-//! second factor of a member who has enabled one only if it was added with a code of it. The app keeps what is needed between the
-//! two steps of a ceremony, signed, so a guest who begins one writes nothing.
-//!
-//! The ceremonies are those of Web Authentication Level 3, sections 7.1 and 7.2.
+//! Passkeys (Web Authentication Level 3, sections 7.1 and 7.2). A device unlocks one with a fingerprint, a face or a PIN, so it is
+//! both factors at once; it replaces the second factor only if it was added with a code of it. The app keeps what is needed
+//! between the two steps of a ceremony, signed, so a guest who begins one writes nothing.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
@@ -144,9 +140,8 @@ fn wrong() -> Error {
 const FIELDS: [&str; 5] =
     ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
 
-/// Returns the id of a credential in base 64, and the fields of its response that are read.
-///
-/// The library refuses unknown values of other fields, such as a way of transport, and panics if some are null.
+/// Returns the id of a credential in base 64, and the fields of its response that are read. The library refuses unknown values of
+/// other fields, such as a way of transport, and panics if some are null.
 fn parse(credential: &str) -> Option<(String, Map<String, Value>)> {
     let mut given: Value = serde_json::from_str(credential).ok()?;
     let id = BASE64URL_NOPAD.decode(given.get("id")?.as_str()?.as_bytes()).ok()?;

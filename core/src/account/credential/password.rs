@@ -1,7 +1,6 @@
-//! Password hashing with Argon2id, at most one hash per core at a time, and checks of hashes of other systems (`stored`).
-//!
-//! The number of callers that wait for a core is not limited here. A server runs them in worker pools, which limit it and whose
-//! queues let clients take turns.
+//! Password hashing with Argon2id, at most one hash per core at a time, and checks of hashes of other systems (`stored`). The
+//! number of callers that wait for a core is not limited here. A server runs them in worker pools, which limit it and whose queues
+//! let clients take turns.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -24,12 +23,10 @@ pub(crate) fn is_hash(text: &str) -> bool {
 /// The 10,000 most common passwords, which attackers try first, in NFC and lower case, one per line. Source and licence:
 /// `common/LICENSE`.
 const COMMON: &str = include_str!("password/common/passwords.txt");
-/// The maximum length of a common password, in bytes.
+/// In bytes.
 const COMMON_MAX: usize = 64;
 
-/// The parameters of Argon2id: 19 MiB of memory, two passes, one lane.
-///
-/// Source: OWASP Password Storage Cheat Sheet, the first choice for Argon2id.
+/// 19 MiB of memory, two passes, one lane: the first choice of the OWASP Password Storage Cheat Sheet.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
@@ -41,7 +38,6 @@ const DUMMY_HASH: &str =
 /// Callers beyond `parallel` wait, in the order in which they arrive.
 pub(crate) struct Hasher {
     tickets: Mutex<Tickets>,
-    /// Notified when a hash is complete.
     changed: Condvar,
     parallel: u64,
 }
@@ -95,7 +91,7 @@ impl Hasher {
         })
     }
 
-    /// Waits for a core. The caller holds the permit until its hash is complete.
+    /// Held until the hash is complete.
     fn permit(&self) -> Permit<'_> {
         let mut tickets = self.lock();
         let ticket = tickets.taken;

@@ -1,7 +1,5 @@
-//! New passwords of members who have forgotten theirs.
-//!
-//! The member chooses the password with a code, from a mail or from an administrator, so nobody else knows it. The second factor
-//! stays: a code alone does not let a finder in.
+//! New passwords of members who have forgotten theirs. The member chooses the password with a code, from a mail or from an
+//! administrator, so nobody else knows it. The second factor stays: a code alone does not let a finder in.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

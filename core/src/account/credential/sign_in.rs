@@ -49,7 +49,6 @@ fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
     Outcome::BlacklistUser.into()
 }
 
-/// What a sign-in proves of the second factor.
 #[derive(Clone, Copy)]
 pub(super) enum Proof<'a> {
     Code(Option<&'a str>),
@@ -60,10 +59,8 @@ pub(super) enum Proof<'a> {
 }
 
 /// Ends a sign-in whose password was right: checks the second factor, makes the `change`, which returns the generation of the
-/// member's tokens, and begins a session, all in one write.
-///
-/// With [`Isolation::Locking`], it locks the rows of one member, in this order: their second factor, their row and their
-/// sessions.
+/// member's tokens, and begins a session, all in one write. With [`Isolation::Locking`], it locks the rows of one member, in this
+/// order: their second factor, their row and their sessions.
 fn finish(
     call: &Call<'_>,
     stored: &Credentials,

@@ -1,11 +1,6 @@
-//! Sign-in slowing: a client that guesses passwords has to wait between attempts; other clients do not.
-//!
-//! Failures are counted per account and client, per client, and, for wrong codes of a second factor, per account. They are in the
-//! memory of the process ([`Memory`]), where the monotonic clock measures waits, so setting the date neither ends nor prolongs
-//! them; on a database server, they are in a table that all servers share ([`Rows`]).
-//!
-//! An attempt at an account is reserved before its password is hashed, and counts as a failure until it ends: parallel attempts,
-//! also at several servers, begin as if they had arrived one by one.
+//! Sign-in slowing: failures are counted per account and client, per client, and, for wrong codes of a second factor, per account;
+//! in memory ([`Memory`]), by the monotonic clock, or in a table that all servers share ([`Rows`]). An attempt is reserved before
+//! its password is hashed, so that parallel attempts, also at several servers, begin as if they had arrived one by one.
 
 use std::collections::VecDeque;
 use std::hash::{Hash as _, Hasher as _};
@@ -30,9 +25,9 @@ pub(crate) use tables::prune;
 /// Milliseconds of the clock that all users of the failures share.
 type Millis = i64;
 
-/// The time after its last failure at which a pair or an account is forgotten.
+/// After its last failure, a pair or an account is forgotten.
 const FORGET_MS: i64 = 24 * 60 * 60 * SECOND_MS;
-/// The number of failures, over all accounts, within [`CLIENT_WINDOW_MS`] after which a client may not sign in.
+/// Over all accounts, within [`CLIENT_WINDOW_MS`]; then a client may not sign in.
 const CLIENT_FAILURES: usize = 50;
 const CLIENT_WINDOW_MS: i64 = 15 * 60 * SECOND_MS;
 /// Longer than any attempt takes: the reservation of an attempt whose server died expires after this time.
@@ -43,9 +38,7 @@ const COUNT_MAX: u32 = 255;
 /// The shared table stores these numbers, which must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A client, whatever the account.
     Client = 0,
-    /// An account and a client.
     Pair = 1,
     /// The codes of an account, whatever the client.
     Codes = 2,
@@ -90,7 +83,7 @@ struct Failures {
     kind: Kind,
     count: u32,
     last_at: Millis,
-    /// The times of a client's failures that count, oldest first, at most [`CLIENT_FAILURES`].
+    /// Oldest first, at most [`CLIENT_FAILURES`].
     times: VecDeque<Millis>,
     running: u32,
     reserved_until: Millis,
@@ -218,10 +211,8 @@ impl Throttle {
     }
 
     /// The case of `id` does not matter. It is `None` for an id that no account can have: a failure then counts for the client
-    /// only.
-    ///
-    /// If the client has to wait, the attempt begins nevertheless if `is_known` returns that the account recently signed in from
-    /// it.
+    /// only. If the client has to wait, the attempt begins nevertheless if `is_known` returns that the account recently signed in
+    /// from it.
     pub(crate) fn begin(
         &self,
         id: Option<&str>,

@@ -17,18 +17,17 @@ use crate::base::text::shown;
 use crate::base::tls::{self, Authorities};
 use crate::record::error::{Error, Result};
 
-/// The maximum length of a university's id, in characters.
+/// In characters.
 pub(in crate::account) const ID_MAX: usize = 128;
-/// The maximum length of a stored name or major, in characters.
+/// In characters.
 const NAME_MAX: usize = 100;
 
 /// The beginnings of ids that would be taken for something else: an API key in the access log, or a link.
 const MISLEADING: [&str; 8] = ["key:", "//", "www.", "http:", "https:", "mailto:", "javascript:", "data:"];
 
-/// Returns a university's id as it is stored, in NFC. `None` unless it has 1 to [`ID_MAX`] characters, no control or invisible
-/// characters and no white space at its ends, is not reserved, and looks neither like a link nor like an API key.
-///
-/// Our rule for the characters of ids does not apply: universities also use spaces, slashes and letters of their language.
+/// In NFC. `None` unless it has 1 to [`ID_MAX`] characters, no control or invisible characters and no white space at its ends, is
+/// not reserved, and looks neither like a link nor like an API key. Universities also use spaces, slashes and letters of their
+/// language.
 pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     // Too long in any normalisation form.
     if text.len() > 4 * ID_MAX {
@@ -45,8 +44,7 @@ pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     (is_id && !is_misleading).then_some(id)
 }
 
-/// Returns a university's name or major as it is stored: on one line, without control or invisible characters and white space at
-/// its ends, cut to [`NAME_MAX`] characters.
+/// On one line, without control or invisible characters and white space at its ends, cut to [`NAME_MAX`] characters.
 pub(crate) fn university_name(text: &str) -> String {
     // Bounds the work for a text that is much too long.
     let space = |c: char| if c.is_whitespace() { ' ' } else { c };

@@ -1,5 +1,3 @@
-//! The operations on API keys.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

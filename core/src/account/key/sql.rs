@@ -1,5 +1,3 @@
-//! The SQL of API keys.
-
 use std::sync::Arc;
 
 use super::{Key, KeyHash, KeyRecord, Scopes};
@@ -47,7 +45,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Returns the key's number in the access log.
+/// The key's number in the access log.
 pub(crate) fn logged(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT k.number FROM api_key a JOIN logged_key k ON k.name = a.name WHERE a.hash = $1";
     tx.row(sql, &[(&key.digits()).into()])?.map(|mut row| row.take(0)).transpose()

@@ -1,8 +1,6 @@
 //! Signatures with the keys of tokens: HS256, the only algorithm that signs tokens, as a crypto provider of `jsonwebtoken`, and
-//! those of other texts.
-//!
-//! That crate's own provider, which verifies the tokens of an issuer, also has RSA and elliptic curves: tokens of this service
-//! must not be accepted with them.
+//! those of other texts. That crate's own provider, which verifies the tokens of an issuer, also has RSA and elliptic curves:
+//! tokens of this service must not be accepted with them.
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -19,7 +17,7 @@ use super::Keys;
 use crate::audit::trail::hex;
 
 impl Keys {
-    /// Returns hashers with the current key and the previous one, or the current one twice, for hashes of anything but tokens.
+    /// The current key and the previous one, or the current one twice, for hashes of anything but tokens.
     pub(crate) fn hashers(&self) -> [Hmac<Sha256>; 2] {
         let set = self.set.load();
         let (current, previous) = &set.secrets;
@@ -36,7 +34,7 @@ impl Keys {
         format!("{payload}.{signature}")
     }
 
-    /// Returns `None` if the service has not sealed the text for this purpose.
+    /// `None` if the service has not sealed the text for this purpose.
     pub(in crate::account) fn unseal<T: DeserializeOwned>(&self, purpose: &str, text: &str) -> Option<T> {
         let (payload, signature) = text.split_once('.')?;
         let signature = HEXLOWER.decode(signature.as_bytes()).ok()?;

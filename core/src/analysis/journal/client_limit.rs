@@ -10,23 +10,19 @@ use governor::{Quota, RateLimiter};
 
 use crate::base::clock::Clock;
 
-/// The number of counters in each of the two rows.
+/// In each of the two rows.
 const COUNTERS: usize = 2_048;
 
-/// A rate limiter for all clients, with one GCRA (generic cell rate algorithm) per counter. It takes no lock.
-///
-/// The memory is constant for any number of clients. A client has two counters, chosen by the halves of a hash under a
-/// random key, and may have a line if either counter allows it. A client that does not flood is limited only if both of
-/// its counters are shared with flooding clients.
-///
-/// Source of the two rows: Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch and its
-/// applications*, Journal of Algorithms 55(1), 2005.
+/// A rate limiter for all clients, with one GCRA (generic cell rate algorithm) per counter. It takes no lock. The memory is
+/// constant for any number of clients. A client has two counters, chosen by the halves of a hash under a random key, and may have
+/// a line if either counter allows it. A client that does not flood is limited only if both of its counters are shared with
+/// flooding clients. Source of the two rows: Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch and
+/// its applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
     limiter: Option<RateLimiter<usize, Counters, LimiterClock, NoOpMiddleware<Duration>>>,
 }
 
 impl ClientLimits {
-    /// Allows each client `burst` lines at once, then `lines_per_second`.
     pub(super) fn new(burst: NonZeroU32, lines_per_second: Option<NonZeroU32>, clock: &Clock) -> Self {
         let limiter = |lines| {
             let quota = Quota::per_second(lines).allow_burst(burst);
@@ -46,7 +42,6 @@ impl ClientLimits {
     }
 }
 
-/// Both rows of counters, one after the other.
 struct Counters(Box<[InMemoryState]>);
 
 impl StateStore for Counters {

@@ -1,5 +1,3 @@
-//! The queue of records that wait to be written.
-
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Mutex;
@@ -17,9 +15,9 @@ use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::lock;
 use crate::store::{StoreError, Tx};
 
-/// The capacity of the queue; further communications get no line.
+/// Further communications get no line.
 pub(super) const QUEUE_MAX: usize = 32_768;
-/// The number of lines that one client may have at once: three quarters of the queue, so that other clients have room.
+/// At once; three quarters of the queue, so that other clients have room.
 #[expect(clippy::cast_possible_truncation, reason = "tens of thousands fit")]
 const CLIENT_BURST: NonZeroU32 = NonZeroU32::new(QUEUE_MAX as u32 / 4 * 3).expect("not zero");
 /// The number of records that return to the queue after a failed write. Writing them again takes little time.
@@ -39,7 +37,6 @@ pub(super) struct Queue {
     is_deferred: AtomicBool,
     /// The number of deferred writes that may have taken records and do not know the outcome of their commit yet.
     committing: AtomicUsize,
-    /// Communications without a line since the process started.
     lost: AtomicU64,
     writing: Mutex<Writing>,
 }
@@ -47,7 +44,6 @@ pub(super) struct Queue {
 struct Writing {
     /// Records that were taken but not written. They come before the new ones.
     returned: VecDeque<Record>,
-    /// The number of lost lines at the last warning, and the time of that warning.
     reported: u64,
     reported_at: Timestamp,
 }
@@ -103,7 +99,7 @@ impl UnloggedCounts {
         Self { at, communications: i64::from(is_counted), crawlers: i64::from(is_counted && is_of_crawler) }
     }
 
-    /// Returns the number of communications of crawlers.
+    /// Returns those of crawlers.
     pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
         let day = calendar.local_hour(self.at).day;
         for (counter, n) in [(Counter::Communication, self.communications), (Counter::Crawler, self.crawlers)]
@@ -157,10 +153,9 @@ impl Queue {
         None
     }
 
-    /// Returns whether the caller must defer a write because none is deferred, and notes that one is from now on.
-    ///
-    /// It is called after something was added. A deferred write that ends looks at the queue after it has noted its end, so one
-    /// of the two notices the other.
+    /// Returns whether the caller must defer a write because none is deferred, and notes that one is from now on. It is called
+    /// after something was added. A deferred write that ends looks at the queue after it has noted its end, so one of the two
+    /// notices the other.
     pub(super) fn must_defer(&self) -> bool {
         !self.is_deferred.load(SeqCst) && !self.is_deferred.swap(true, SeqCst)
     }
@@ -169,7 +164,7 @@ impl Queue {
         self.is_deferred.store(false, SeqCst);
     }
 
-    /// Ends the deferred write if the queue is empty, and returns whether it has ended.
+    /// Returns whether it has ended.
     pub(super) fn ends_deferred(&self) -> bool {
         self.is_deferred.store(false, SeqCst);
         !self.has_pending() || !self.must_defer()
@@ -239,7 +234,6 @@ impl Queue {
         self.lost.fetch_add(records, Relaxed);
     }
 
-    /// Logs a warning if lines were lost since the last warning.
     pub(super) fn report_lost(&self) {
         self.report(&mut lock(&self.writing));
     }

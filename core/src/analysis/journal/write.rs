@@ -1,5 +1,3 @@
-//! Writes records to the log, the counters and the table of visitors.
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Record;
@@ -16,9 +14,7 @@ use crate::store::{StoreError, TimeSlice, Tx};
 /// The number of records that a commit writes even if the time slice is over. A report that waits for the queue
 /// includes all of these, however slow the machine is.
 pub(super) const MIN_RECORDS: usize = 512;
-/// The number of records between two checks of the time slice.
 const STEP: usize = 64;
-/// The number of records whose members are looked up together.
 const LOOKED_UP: usize = MIN_RECORDS;
 /// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send
 /// a different user agent with each request.
@@ -27,7 +23,6 @@ const VISITORS_MAX: usize = 512;
 pub(in crate::analysis) struct Written {
     /// From the first record on.
     pub(in crate::analysis) records: usize,
-    /// How many of these came from crawlers.
     pub(super) crawled: u64,
 }
 
@@ -82,11 +77,11 @@ pub(in crate::analysis) fn write(
 struct MemberCache {
     /// By key: whether the member still exists.
     members: OwnMap<MemberKey, bool>,
-    /// The numbers of API keys in the log, by their hashes.
+    /// By their hashes.
     keys: HashMap<KeyHash, Option<i64>>,
     /// By id, which members choose themselves: key and generation.
     ids: HashMap<Box<str>, Option<(MemberKey, i64)>>,
-    /// The members whom paths name, by their ids.
+    /// By their ids.
     named: HashMap<String, MemberKey>,
 }
 

@@ -1,6 +1,5 @@
-//! The table of requests, which contains each operation with each of its answers once, and the paths of lines.
-//!
-//! A client can request any number of paths, so the path is in the line, and the table stays as small as the interface.
+//! The table of requests, which contains each operation with each of its answers once, and the paths of lines. A client can
+//! request any number of paths, so the path is in the line, and the table stays as small as the interface.
 
 use std::borrow::Cow;
 
@@ -16,13 +15,9 @@ mod operation;
 pub use operation::Operation;
 pub(crate) use sql::prune;
 
-/// The keys of rows, so that each is looked up once.
-///
-/// They are valid only if every transaction in which they were found was committed. After a rollback its keys are assigned again,
-/// so the caller drops them.
-///
-/// A request has several rows if another process inserted one that was not visible yet. Each line names its own row, so it does
-/// not matter which one is found.
+/// The keys of rows, so that each is looked up once. They are valid only if every transaction in which they were found was
+/// committed. After a rollback its keys are assigned again, so the caller drops them. A request has several rows if another
+/// process inserted one that was not visible yet. Each line names its own row, so it does not matter which one is found.
 #[derive(Default)]
 pub(crate) struct RequestKeys(OwnMap<(Operation, LoggedAnswer), i64>);
 
@@ -52,7 +47,6 @@ impl RequestKeys {
     }
 }
 
-/// The path of a line, if it differs from the template of its operation.
 #[derive(Clone, Debug, Default)]
 pub(in crate::analysis) struct LoggedPath<'p> {
     /// The path, with [`MEMBER_PLACEHOLDER`] for the id of a member.
@@ -60,10 +54,9 @@ pub(in crate::analysis) struct LoggedPath<'p> {
     pub(super) member: Option<MemberKey>,
 }
 
-/// The position of a member's id in paths: `/operation/{user_id}…`.
+/// `/operation/{user_id}…`.
 const NAMED_SEGMENT: usize = 2;
-/// The placeholder for the id in a path that is stored with the key of the member. A percent-encoded path cannot
-/// contain it.
+/// The placeholder for the id in a path that is stored with the key of the member. A percent-encoded path cannot contain it.
 const MEMBER_PLACEHOLDER: &str = " ";
 
 impl<'p> LoggedPath<'p> {

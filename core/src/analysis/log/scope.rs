@@ -1,5 +1,3 @@
-//! Access control of the access log.
-
 use super::{KEY_PREFIX, LogMember};
 use crate::Tidings;
 use crate::account::{self, Identity, key};

@@ -1,5 +1,3 @@
-//! The statements of the report of a period.
-
 use std::ops::Range;
 
 use super::{POSTS_READ, PostFigures, RANKED_MAX, TopicFigures};

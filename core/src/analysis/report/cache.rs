@@ -1,8 +1,6 @@
-//! A cache of reports.
-//!
-//! Encoded answers are cached until something in them changes; when reports are requested often, they are up to a second old.
-//! Past days are also cached, so that a report of many days reads only the current day from the database. While changes beyond
-//! the horizon are visible, no answer is valid and no day is cached.
+//! A cache of reports. Encoded answers are cached until something in them changes; when reports are requested often, they are up
+//! to a second old. Past days are also cached, so that a report of many days reads only the current day from the database. While
+//! changes beyond the horizon are visible, no answer is valid and no day is cached.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
@@ -18,15 +16,14 @@ use crate::record::answer::{Encoded, Ready};
 use crate::record::error::{Error, Problem, Result};
 use crate::store::{StoreError, Topic, Tx, complete_version_in};
 
-/// The maximum number of cached answers …
 const ANSWERS: NonZeroUsize = NonZeroUsize::new(48).expect("not zero");
-/// … and the maximum size of each, in bytes.
+/// In bytes.
 const ANSWER_MAX: usize = 2 * 1024 * 1024;
 /// The maximum age of an answer that has changed.
 const AGE_MS: i64 = SECOND_MS;
-/// The capacity of the cache of days, in student numbers.
+/// In student numbers.
 const STUDENTS_MAX: usize = 200_000;
-/// The cost of a day apart from its student numbers, in student numbers.
+/// Apart from its student numbers, in student numbers.
 const DAY_STUDENTS: usize = 32;
 
 const DAYS_RULE: Problem = Problem::invalid("days", "days is a number from 0 to 366");
@@ -41,7 +38,6 @@ pub(in crate::analysis) enum Question {
     Devices,
     Realtime,
     Bursts,
-    /// The first and the last day.
     Period(i64, i64),
 }
 
@@ -74,7 +70,7 @@ pub(in crate::analysis) struct ReportCache {
     finished: Mutex<FinishedDays>,
 }
 
-/// The days as of one version of [`Topic::History`].
+/// As of one version of [`Topic::History`].
 struct FinishedDays {
     days: LruCache<i64, Arc<Day>>,
     version: i64,
@@ -188,7 +184,6 @@ impl FinishedDays {
         Self { days: LruCache::unbounded(), version, first_open, students: 0 }
     }
 
-    /// Clears the cache if it is older than `version`.
     fn get(&mut self, day: i64, version: i64, first_open: i64) -> Option<Arc<Day>> {
         // If the clock was set back, past days can be open again.
         if self.version < version || first_open < self.first_open {

@@ -1,5 +1,3 @@
-//! The data of reports, which is read from the counters.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 

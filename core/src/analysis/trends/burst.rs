@@ -50,7 +50,6 @@ pub struct SearchBurst {
     pub score: f64,
 }
 
-/// The usual number of visitors of the last hours, and the score.
 fn score(own: HourlyVisitors, all: HourlyVisitors) -> (f64, f64) {
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 visitors")]
     let [last, earlier, other_last, other_earlier] =

@@ -10,7 +10,7 @@ use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::base::keyed::OwnMap;
 
 const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
-/// The maximum number of searches of a term that count per visitor.
+/// Of a term per visitor.
 const VISITOR_SEARCHES: usize = 5;
 /// The maximum numbers of visitors and of searches that the guests of one network count as for a term. Searches of a campus
 /// behind one address are still ranked by frequency, but the number of visitors decides whether a term appears.
@@ -19,7 +19,7 @@ const NETWORK_SEARCHES: i64 = 100;
 
 pub(super) type SearchTime = (Timestamp, SearchKey);
 
-/// The number of the clock hour in UTC.
+/// Of the clock, in UTC.
 pub(super) fn hour_of(date: Timestamp) -> i64 {
     date.as_millis().div_euclid(HOUR_MS)
 }
@@ -28,11 +28,9 @@ pub(super) fn hour_end(date: Timestamp) -> Timestamp {
     Timestamp::from_millis((hour_of(date) + 1) * HOUR_MS)
 }
 
-/// The searches of a term within 24 hours.
-///
-/// A visitor counts once in a clock hour, and [`VISITOR_SEARCHES`] times at most. The guests of one network count as
-/// [`NETWORK_VISITORS`] visitors and [`NETWORK_SEARCHES`] searches at most. Searches of callers who are not visitors all
-/// count.
+/// The searches of a term within 24 hours. A visitor counts once in a clock hour, and [`VISITOR_SEARCHES`] times at most. The
+/// guests of one network count as [`NETWORK_VISITORS`] visitors and [`NETWORK_SEARCHES`] searches at most. Searches of callers who
+/// are not visitors all count.
 #[derive(Default)]
 pub(super) struct Term {
     /// At most one of each visitor in a clock hour.
@@ -45,19 +43,16 @@ pub(super) struct Term {
     spellings: HashMap<Arc<str>, usize>,
     /// The number of searches that count: the frequency of the term.
     pub(super) count: i64,
-    /// The number of visitors that count.
     pub(super) distinct: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Guests {
     visitors: usize,
-    /// Limited per guest.
     searches: i64,
 }
 
 impl Guests {
-    /// The numbers of visitors and searches that count.
     fn counted(self) -> (usize, i64) {
         (self.visitors.min(NETWORK_VISITORS), self.searches.min(NETWORK_SEARCHES))
     }

@@ -30,7 +30,6 @@ impl Guest {
         client.address.map(|address| Self::new(call.tidings(), address, &client.user_agent))
     }
 
-    /// Like [`Guest::new`], with the key of the day of `at`.
     pub(in crate::analysis) fn at(
         analysis: &State,
         at: Timestamp,
@@ -71,11 +70,9 @@ impl Guest {
     }
 }
 
-/// The network of an address, as a keyed hash of one day: the first 24 bits of an IPv4 address, the first 48 of an IPv6
-/// address. A customer rarely has addresses in several networks, so a client can hardly leave its network by changing
-/// its address.
-///
-/// The hash has 24 bits. One in 16 million pairs of networks has the same number; their guests share their limits.
+/// The network of an address, as a keyed hash of one day: the first 24 bits of an IPv4 address, the first 48 of an IPv6 address. A
+/// customer rarely has addresses in several networks, so a client can hardly leave its network by changing its address. The hash
+/// has 24 bits. One in 16 million pairs of networks has the same number; their guests share their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::analysis) struct Network(pub(in crate::analysis) u32);
 

@@ -13,19 +13,16 @@ use crate::store::{StoreError, Topic, Tx};
 pub(crate) use sql::delete_guests;
 pub(in crate::analysis) use sql::member_visits;
 
-/// The shortest gap between two requests that ends a visit.
 const GAP_MS: i64 = 30 * 60 * SECOND_MS;
 
-/// The requests of visitors, by day and visitor, gathered to be written together.
-///
-/// Clients cannot choose colliding keys: a key has a day and either a key of the database or a hash under a secret key.
+/// The requests of visitors, by day and visitor, gathered to be written together. Clients cannot choose colliding keys: a key has
+/// a day and either a key of the database or a hash under a secret key.
 #[derive(Default)]
 pub(crate) struct Visits(OwnMap<(i64, VisitorNumber), VisitorDay>);
 
 struct VisitorDay {
     first: Timestamp,
     last: Timestamp,
-    /// The number of gaps that end a visit.
     gaps: i64,
     /// The hours with requests, a bit for each.
     hours: i64,
@@ -95,9 +92,8 @@ fn last_hour(hours: i64) -> u8 {
 }
 
 /// Adds requests of a member, at the times `new`, to a day that may be in the past. `known` has the times of the requests of the
-/// member in the log.
-///
-/// Unlike the requests of [`Visits`], they may be in any order: a request between two visits may join them into one.
+/// member in the log. Unlike the requests of [`Visits`], they may be in any order: a request between two visits may join them into
+/// one.
 pub(crate) fn add_past(
     tx: &mut dyn Tx,
     calendar: &Calendar,
@@ -148,7 +144,7 @@ pub(crate) fn add_past(
     Ok(())
 }
 
-/// The number of visits that begin in each hour.
+/// By the hour in which they begin.
 fn visits_by_hour(calendar: &Calendar, times: &mut [Timestamp]) -> [i64; HOURS] {
     times.sort_unstable();
     let mut hours = [0; HOURS];

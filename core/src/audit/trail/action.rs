@@ -1,5 +1,3 @@
-//! The actions that the audit trail records.
-
 macro_rules! actions {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal,)+) => {
         /// The texts are stored, so they must not change.

@@ -1,4 +1,4 @@
-//! The answer of a newsfeed: encoded, because all guests share it.
+//! Encoded, because all guests share it.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

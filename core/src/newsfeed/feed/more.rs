@@ -15,7 +15,6 @@ use crate::profile::history;
 use crate::record::error::Result;
 use crate::record::id::PostKey;
 
-/// The maximum number of posts that are named with a post.
 const SIMILAR_MAX: usize = 10;
 
 /// A post of a feed for feed readers.

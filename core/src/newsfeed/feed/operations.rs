@@ -1,5 +1,3 @@
-//! The operations on newsfeeds.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

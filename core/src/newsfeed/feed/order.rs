@@ -50,10 +50,9 @@ impl FeedKind {
     }
 }
 
-/// The head, then the tail without the keys in `skip`.
-///
-/// Views and likes change the order constantly, and each order is cached as long as a reader may continue it. To save
-/// memory, the orders of a few seconds share one tail; each has only its own head, the part that a first page can show.
+/// The head, then the tail without the keys in `skip`. Views and likes change the order constantly, and each order is cached as
+/// long as a reader may continue it. To save memory, the orders of a few seconds share one tail; each has only its own head, the
+/// part that a first page can show.
 #[derive(Debug)]
 pub(crate) struct Order {
     pub(crate) id: u64,
@@ -64,7 +63,6 @@ pub(crate) struct Order {
     pub(crate) skip: Box<[PostKey]>,
     /// Whether `skip` consists of the head and the posts that the member has seen. Other servers can compute both.
     pub(crate) skips_seen: bool,
-    /// Whether the order has the only copy of its tail in memory.
     pub(crate) owns_tail: bool,
     /// The monotonic time of the last first page that made the order known to other servers, in milliseconds.
     pub(crate) published: AtomicI64,
@@ -74,7 +72,6 @@ pub(crate) struct Order {
 pub(crate) struct Tail {
     /// The id of the first order with this tail. It has no head: its keys are those of the tail.
     pub(crate) order: u64,
-    /// The kind of that order.
     pub(crate) kind: FeedKind,
     pub(crate) keys: Box<[PostKey]>,
     /// [`Timestamp::MIN`] if no later order shares it.
@@ -140,7 +137,6 @@ impl Order {
             && self.published.compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// For after [`Order::is_to_publish`].
     pub(crate) fn publishing_failed(&self) {
         self.published.store(NEVER, Ordering::Relaxed);
     }
@@ -161,12 +157,12 @@ pub(crate) struct Next {
 }
 
 impl Next {
-    /// Writes 27 hexadecimal digits.
+    /// 27 hexadecimal digits.
     pub(crate) fn write(self) -> String {
         format!("{:016x}{:08x}{:03x}", self.order, self.place, self.limit)
     }
 
-    /// Returns `None` for a text that [`Next::write`] does not write.
+    /// `None` for a text that [`Next::write`] does not write.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let digits = |range: std::ops::Range<usize>| {
             let digits = text.get(range)?;

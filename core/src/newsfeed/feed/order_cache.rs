@@ -1,5 +1,3 @@
-//! The cache of recent orders of feeds, so that the next pages continue the order of the first page.
-
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -16,9 +16,7 @@ use crate::record::error::Result;
 
 /// The index shows a like earlier, unless the machine is overloaded.
 const NOTED_MS: i64 = 10 * SECOND_MS;
-/// The members who liked last.
 const MEMBERS_MAX: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
-/// The latest likes of a member.
 const POSTS_MAX: usize = 64;
 
 pub(crate) struct OwnLikes {
@@ -55,7 +53,6 @@ impl OwnLikes {
         latest.is_some_and(|(_, at)| is_recent(*at, now))
     }
 
-    /// Returns the posts that the member with this folded id has liked or unliked recently.
     fn among<'p, P>(
         &self,
         member: &str,

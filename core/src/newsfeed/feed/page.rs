@@ -1,5 +1,3 @@
-//! A page of a feed.
-
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
@@ -12,7 +10,6 @@ use crate::newsfeed::index::item::{Item, commonest_tags};
 use crate::post::{Post, PostSource};
 use crate::record::answer::Encoded;
 
-/// How long the reasons of a page hold.
 pub(crate) const HOLD_MS: i64 = 60 * SECOND_MS;
 
 /// The reasons of the posts of a page, encoded.

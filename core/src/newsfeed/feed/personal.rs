@@ -1,5 +1,3 @@
-//! The recommended feed of a member.
-
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,7 +40,7 @@ pub(crate) struct RankedBy {
     pub(crate) acts: Acts,
 }
 
-/// A feed is valid while the versions of its sources stay the same.
+/// Valid while the versions of its sources stay the same.
 #[derive(PartialEq)]
 struct MadeOf {
     index: u64,
@@ -55,7 +53,6 @@ struct MadeOf {
     day: i64,
 }
 
-/// The sources of feeds besides the acts of the member.
 pub(crate) struct Ingredients<'i> {
     pub(crate) index: &'i FeedIndex,
     pub(crate) at: Timestamp,
@@ -69,7 +66,6 @@ pub(crate) type MemberFeed = (MemberKey, Option<Arc<Personal>>);
 
 type Feeds = LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>;
 
-/// The feeds of the members who read theirs last.
 pub(crate) struct MemberFeedCache {
     cache: Mutex<Feeds>,
     /// The key of a member and the revision of their acts.

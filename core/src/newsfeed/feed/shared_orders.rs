@@ -1,11 +1,6 @@
-//! Orders that every server of a database can continue: a deferred write publishes an order when one of its pages says `next`.
-//!
-//! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a second,
-//! but only for a few callers at a time, because anybody can ask for orders that do not exist.
-//!
-//! A published row never changes, except for the time of its last first page. Changing and deleting skip rows that another server
-//! has locked, so no server waits for another. The rows of members' orders omit the posts that the member has seen: the server
-//! that loads the order reads these posts, with those of later acts.
+//! Orders that every server of a database can continue, published by a deferred write when a page says `next`. The caller may be
+//! faster, so a server looks for an order for half a second, for a few callers at a time. Only the time of a published row
+//! changes. The rows of members' orders omit the posts that the member has seen: the server that loads the order reads these.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -37,7 +32,6 @@ const TOGETHER: usize = 64;
 const EXPIRES_MS: i64 = LIFETIME_MS + PUBLISH_AGAIN_MS;
 /// A row of this age is deleted: the age of a tail may exceed that of an order with it by [`TOUCH_MS`].
 const DELETED_MS: i64 = EXPIRES_MS + 2 * TOUCH_MS;
-/// The age at which the time of a tail is updated.
 const TOUCH_MS: i64 = 30 * SECOND_MS;
 /// Approximate; beyond it, the oldest rows are deleted.
 const BYTES_MAX: i64 = 256 << 20;
@@ -104,7 +98,6 @@ impl PublishedOrders {
         }
     }
 
-    /// Returns the order if it is of one of these kinds and has not expired.
     pub(crate) fn find(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<Found>> {
         let found = self.load(next, kinds)?;
         if found.is_some() {
@@ -172,7 +165,6 @@ struct Publication {
     queue: Arc<Mutex<Queue>>,
     clock: Clock,
     orders: VecDeque<Arc<Order>>,
-    /// The number of orders that are being committed.
     written: usize,
     deletes: bool,
 }

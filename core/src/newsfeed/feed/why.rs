@@ -136,7 +136,6 @@ impl<'i> PublicFacts<'i> {
         Self { index, now, newest, popular: popular.collect() }
     }
 
-    /// For a feed that is the same for all readers.
     fn why(&self, kind: FeedKind, item: &Item) -> Why {
         let mut parts = [0.0; SIGNALS];
         let is_popular = item.heat.is_some() && !matches!(kind, FeedKind::Topic(_));
@@ -144,7 +143,6 @@ impl<'i> PublicFacts<'i> {
         reason(&parts, |signal| Some(self.sentence(signal, kind, item)))
     }
 
-    /// For a signal that does not depend on the reader.
     fn sentence(&self, signal: Signal, kind: FeedKind, item: &Item) -> String {
         let word = if self.newest - item.about.date > NEW_DAYS * DAY_MS { "more" } else { "new" };
         if signal == Signal::Popular {
@@ -170,7 +168,6 @@ impl<'i> PublicFacts<'i> {
     }
 }
 
-/// A group of signals, and a part of the group, whose sums are compared to choose a sentence.
 const fn group(signal: Signal) -> (u8, u8) {
     match signal {
         Signal::Topic => (0, 0),
@@ -229,7 +226,7 @@ fn shares(parts: &Values) -> SignalShares {
     SignalShares { topic, tag, word, meaning, near, novel, recent, age, popular, together }
 }
 
-/// The name of the feed of a topic or a tag, otherwise the first topic of the post.
+/// Otherwise the first topic of the post.
 fn name_in(kind: FeedKind, item: &Item) -> Option<&str> {
     let about = &item.about;
     let mut all = about.topic.iter().chain(&about.tag);

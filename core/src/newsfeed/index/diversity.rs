@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The consecutive posts that diversity considers.
+/// In consecutive posts.
 pub(crate) const WINDOW: usize = 10;
 /// No two of this number of first posts tell the same story.
 pub(crate) const STORIES: usize = 30;
@@ -10,14 +10,11 @@ pub(crate) const STORIES: usize = 30;
 const LOOK_AHEAD: usize = 200;
 
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available, and no two of the first
-/// [`STORIES`] posts tell the same story.
-///
-/// `labels` returns the labels of a post, topics and site, as small numbers. A post waits while one of its labels occurs
-/// `max` times among the nine preceding posts; the best waiting post that fits takes the next place. A label that all
-/// posts share has no limit. `same` tells whether two posts tell the same story. The posts that tell the story of a better one
-/// follow after the first places, or at the end if there are no others. Only the first `length` places are filled.
-///
-/// This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
+/// [`STORIES`] posts tell the same story. `labels` returns the labels of a post, topics and site, as small numbers. A post waits
+/// while one of its labels occurs `max` times among the nine preceding posts; the best waiting post that fits takes the next
+/// place. A label that all posts share has no limit. `same` tells whether two posts tell the same story. The posts that tell the
+/// story of a better one follow after the first places, or at the end if there are no others. Only the first `length` places are
+/// filled. This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
 /// documents and producing summaries*, SIGIR 1998, with hard limits in place of a penalty.
 pub(crate) fn diversify<'l>(
     ranking: &[u32],
@@ -65,7 +62,6 @@ pub(crate) fn diversify<'l>(
     chosen
 }
 
-/// Returns the number of further posts with each label that fit among ten.
 fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u32) -> usize) -> Vec<i64> {
     let all = || ranking.iter().flat_map(|post| labels(*post));
     let mut room = vec![i64::MIN; all().max().map_or(0, |greatest| *greatest as usize + 1)];

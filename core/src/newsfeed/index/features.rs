@@ -37,9 +37,7 @@ impl Kind {
     }
 }
 
-/// Ignores case.
-///
-/// It is the same in every process, so that all processes give the same feeds. Names with equal hashes count as one
+/// Ignores case. It is the same in every process, so that all processes give the same feeds. Names with equal hashes count as one
 /// name, which does no other harm, because the maps of features are keyed ([`NumberMap`]).
 pub(crate) fn feature(kind: Kind, name: &str) -> Feature {
     of_hash(kind, hash(name))
@@ -132,7 +130,6 @@ const CACHE_LINE: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct FeatureIndex {
     numbers: NumberMap<Feature, Number>,
-    /// The end of the numbers of each kind.
     kind_ends: [usize; Kind::ALL.len()],
     /// The inverse document frequency and the range in `postings` of each feature, by number.
     entries: Vec<Entry>,
@@ -140,7 +137,6 @@ pub(crate) struct FeatureIndex {
     postings: Vec<(u32, f32)>,
     /// The vectors of the posts by position, one after the other.
     vectors: Vec<(Number, f32)>,
-    /// The end of each post's vector.
     ends: Vec<u32>,
 }
 
@@ -152,15 +148,11 @@ struct Entry {
 }
 
 impl FeatureIndex {
-    /// Posts are identified by their positions. Also returns the number of each feature of each post, post after post, which
-    /// saves look-ups.
-    ///
-    /// The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the
-    /// inner product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a
-    /// feature is that of [`Features::weighted`] times the inverse document frequency.
-    ///
-    /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information Processing &
-    /// Management 24(5), 1988.
+    /// Posts are identified by their positions. Also returns the number of each feature of each post, post after post, which saves
+    /// look-ups. The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the inner
+    /// product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a feature is that
+    /// of [`Features::weighted`] times the inverse document frequency. Source: Salton and Buckley, *Term-weighting approaches in
+    /// automatic text retrieval*, Information Processing & Management 24(5), 1988.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(crate) fn new<'a>(
         posts: impl ExactSizeIterator<Item = &'a Features> + Clone,
@@ -230,7 +222,7 @@ impl FeatureIndex {
         self.numbers.iter().map(|(feature, number)| (*feature, *number))
     }
 
-    /// Returns the named features that posts have, as a unit vector weighted by inverse document frequency.
+    /// As a unit vector weighted by inverse document frequency.
     pub(crate) fn named(&self, named: impl Iterator<Item = Feature>) -> Vec<(Feature, Number, f32)> {
         let idf = |feature| self.number(feature).map(|number| (feature, number, self.idf_of(number)));
         let mut vector: Vec<_> = named.filter_map(idf).collect();
@@ -256,7 +248,6 @@ impl FeatureIndex {
         &self.vectors[begin as usize..self.ends[position] as usize]
     }
 
-    /// Returns the part of the vector of the post with its features of a kind.
     pub(crate) fn of_kind(&self, position: u32, kind: Kind) -> &[(Number, f32)] {
         let (vector, numbers) = (self.vector(position), self.numbers(kind));
         let end = |of: usize| vector.partition_point(|(number, _)| (*number as usize) < of);
@@ -276,7 +267,6 @@ impl FeatureIndex {
         std::hint::black_box(any);
     }
 
-    /// Returns the inner product of `query` with each of `posts` posts.
     pub(crate) fn scores(&self, query: &[(Number, f32)], posts: usize) -> Vec<f32> {
         let mut scores = vec![0.0; posts];
         for (number, weight) in query {
@@ -287,7 +277,6 @@ impl FeatureIndex {
     }
 }
 
-/// Adds `weight` times each value to the element of `sums` with its number.
 #[inline]
 pub(crate) fn add(sums: &mut [f32], values: &[(u32, f32)], weight: f32) {
     // Steps of constant length have no counter, which would take a third of the instructions.
@@ -312,7 +301,7 @@ fn normalise_kinds(mut vector: &mut [(Number, f32)], post: &Features, config: &I
     }
 }
 
-/// Scales the weights of features of a kind to the square root of the kind's share.
+/// To the square root of the kind's share.
 pub(crate) fn normalise(block: &mut [(Number, f32)], kind: Kind, config: &Interest) {
     let square: f32 = block.iter().map(|(_, weight)| weight * weight).sum();
     #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]

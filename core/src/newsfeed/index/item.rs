@@ -1,5 +1,3 @@
-//! A post as the feeds hold it in memory.
-
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -20,7 +18,6 @@ const COMMONEST_TAGS: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) key: PostKey,
-    /// The JSON object that feeds return.
     pub(crate) json: Box<str>,
     pub(crate) end_date: Option<Timestamp>,
     /// See [`crate::post::heat`].
@@ -37,7 +34,6 @@ pub(crate) struct About {
     pub(crate) tag: Box<[Arc<str>]>,
     pub(crate) features: Features,
     pub(crate) sketch: Sketch,
-    /// The name of the feed of the source.
     pub(crate) source: Option<Arc<str>>,
     /// Hashes of the title and of the site.
     title: Feature,

@@ -39,16 +39,13 @@ impl Seen {
 pub(crate) struct AsOf {
     pub(crate) revision: i64,
     pub(crate) now: Timestamp,
-    /// The posts were read with this popularity.
     pub(crate) popularity: Popularity,
-    /// The changes that the posts include.
     pub(crate) seen: Seen,
 }
 
-/// Reads as many of the newest posts as the settings allow, in any order.
-///
-/// Each thread reads a part of the posts in a transaction of its own. If the posts have changed between the beginnings
-/// of two transactions, or a change beyond the horizon is visible, the caller's transaction reads that part too.
+/// Reads as many of the newest posts as the settings allow, in any order. Each thread reads a part of the posts in a transaction
+/// of its own. If the posts have changed between the beginnings of two transactions, or a change beyond the horizon is visible,
+/// the caller's transaction reads that part too.
 pub(crate) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<(Vec<Arc<Item>>, AsOf)> {
     store.read(|tx| {
         let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
@@ -75,14 +72,13 @@ pub(crate) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<(Vec<
     })
 }
 
-/// Reads parts of the posts.
 struct Reader {
     decay: Decay,
     now: Timestamp,
 }
 
 impl Reader {
-    /// Returns the posts with these keys; `None` if the posts in this transaction are not those of `revision`.
+    /// `None` if the posts in this transaction are not those of `revision`.
     fn read_at(&self, tx: &mut dyn Tx, revision: i64, keys: &[PostKey]) -> Result<Option<Vec<Arc<Item>>>> {
         if complete_version_in(tx, Topic::Posts)? != Some(revision) {
             return Ok(None);

@@ -36,13 +36,9 @@ impl Lexicon {
     }
 }
 
-/// The directions of posts, by position.
-///
-/// The direction of a post is the sum of its keywords' vectors, weighted as in the index, minus the mean of all posts:
-/// the common part of all posts does not distinguish them.
-///
-/// Source: Arora, Liang and Ma, *A simple but tough-to-beat baseline for sentence embeddings*, ICLR 2017; with the mean
-/// in place of the first principal component.
+/// The directions of posts, by position. The direction of a post is the sum of its keywords' vectors, weighted as in the index,
+/// minus the mean of all posts: the common part of all posts does not distinguish them. Source: Arora, Liang and Ma, *A simple but
+/// tough-to-beat baseline for sentence embeddings*, ICLR 2017; with the mean in place of the first principal component.
 pub(crate) struct Meanings {
     lexicon: Arc<Lexicon>,
     mean: Vec<f32>,
@@ -100,7 +96,6 @@ impl Meanings {
         self.vectors.add_to(sum, position as usize, weight);
     }
 
-    /// Adds nothing if the model has none of the words.
     pub(crate) fn add_words(&self, sum: &mut [f32], words: &[(Feature, Number, f32)], weight: f32) {
         let Lexicon { model, numbers } = &*self.lexicon;
         let mut words_sum = self.zero();

@@ -14,7 +14,6 @@ const DIVERSE_LENGTH: usize = 1_500;
 /// This number of first posts of the guests' recommended feed covers as many topics as possible: a newcomer shows an interest by
 /// opening posts among these.
 const COVERING: usize = 30;
-/// The first posts are chosen from this number of most popular posts.
 const POPULAR_CHOICE: usize = 1_000;
 /// The posts of a story are searched among this number of newer and of older posts, so that a page takes some milliseconds even
 /// if all posts have the same date.
@@ -72,7 +71,6 @@ impl FeedIndex {
         posts.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// Reorders posts so that no two of the first ones tell the same story.
     pub(crate) fn stories_once(&self, posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
         let ranking: Vec<u32> = posts.filter_map(|key| self.position(key)).collect();
         let same = |one, other| self.tell_the_same_story(one, other);

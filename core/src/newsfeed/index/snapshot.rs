@@ -1,5 +1,3 @@
-//! The data of a feed index that views and likes do not change.
-
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -45,7 +43,6 @@ pub(crate) struct Similarity {
     pub(crate) spread: Vec<f32>,
 }
 
-/// The source of the directions of posts.
 #[derive(Clone)]
 pub(crate) enum Words {
     /// `None` without a word model.
@@ -64,7 +61,7 @@ impl Words {
 }
 
 impl Snapshot {
-    /// Computes the snapshot of posts, which are sorted newest first.
+    /// Of posts that are sorted newest first.
     pub(crate) fn new(items: &[Arc<Item>], words: Words) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
@@ -102,7 +99,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns the similarity of the posts of this snapshot. The first call computes it; others wait for it.
+    /// The first call computes it; others wait for it.
     pub(crate) fn similarity(&self, items: &[Arc<Item>], config: &Interest) -> &Similarity {
         self.similarity.get_or_init(|| {
             let of_items = || items.iter().map(|item| &item.about.features);
@@ -115,13 +112,12 @@ impl Snapshot {
     }
 }
 
-/// The labels of posts, as numbers: topics and sites. By position.
+/// Topics and sites, by position.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     numbers: NumberMap<Feature, Number>,
     /// Of all posts, one post after the other.
     of_posts: Vec<Number>,
-    /// The end of each post's labels.
     ends: Vec<u32>,
 }
 

@@ -1,8 +1,6 @@
-//! The quality of the recommended feed on past acts: a good feed would have shown the posts that members liked or viewed later.
-//! Orders are compared in pairs, because all have the same hard and easy members.
-//!
-//! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
-//! 22(1), 2004; split by time, because a feed is requested before its readers act.
+//! Compares orders on past acts in pairs, because all have the same hard and easy members. Source: Herlocker, Konstan, Terveen and
+//! Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS 22(1), 2004; split by time, because a feed is
+//! requested before its readers act.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,9 +31,7 @@ const NO_MEMBERS: Problem =
 
 /// In the order of the report.
 const RANKINGS: [&str; 4] = ["recommended", "settings", "newest", "popular"];
-/// The index of `settings`.
 const SETTINGS: usize = 1;
-/// The posts of an order that recall considers.
 const TOP: usize = 30;
 
 /// Settings of which other weights are tried, with their signals. Interest is one setting.
@@ -227,7 +223,6 @@ struct Scores {
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
-    /// `recommended` is the gain of the recommended feed.
     fn add(&mut self, member: MemberKey, ranking: &[PostKey], relevant: &OwnSet<PostKey>, recommended: f64) {
         let gain = ndcg(ranking, relevant);
         self.gains.add(member, gain);
@@ -282,7 +277,7 @@ fn best(trials: &[Tried]) -> Option<BetterWeight> {
     })
 }
 
-/// Rounds to four digits; the third is already noise.
+/// To four digits; the third is already noise.
 fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }

@@ -4,14 +4,11 @@
 use crate::base::keyed::{OwnMap, OwnSet};
 use crate::record::id::{MemberKey, PostKey};
 
-/// The posts of a ranking that the gain considers.
 pub(crate) const FIRST: usize = 10;
 
-/// Returns the discounted gain of the first ten posts, divided by that of the best possible ranking; 0 if no post is
-/// relevant.
-///
-/// Source: Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM TOIS 20(4), 2002; with
-/// gains of 0 and 1, and discounts by the binary logarithm from the first place on.
+/// Returns the discounted gain of the first ten posts, divided by that of the best possible ranking; 0 if no post is relevant.
+/// Source: Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM TOIS 20(4), 2002; with gains of 0 and
+/// 1, and discounts by the binary logarithm from the first place on.
 pub(crate) fn ndcg(ranking: &[PostKey], relevant: &OwnSet<PostKey>) -> f64 {
     let discounts = || (2_u32..).map(|place| 1.0 / f64::from(place).log2()).take(FIRST);
     let gain: f64 = ranking
@@ -36,7 +33,7 @@ pub(crate) fn gain_of_rank(rank: usize) -> f64 {
 pub(crate) struct Clusters {
     count: usize,
     sum: f64,
-    /// The number and the sum of the figures of each member.
+    /// A number and a sum.
     members: OwnMap<MemberKey, (usize, f64)>,
 }
 
@@ -58,9 +55,8 @@ impl Clusters {
         self.sum / self.count.max(1) as f64
     }
 
-    /// Returns the standard error of the mean; 0 without figures.
-    ///
-    /// Source: Liang and Zeger, *Longitudinal data analysis using generalized linear models*, Biometrika 73(1), 1986.
+    /// Returns the standard error of the mean; 0 without figures. Source: Liang and Zeger, *Longitudinal data analysis using
+    /// generalized linear models*, Biometrika 73(1), 1986.
     pub(crate) fn error(&self) -> f64 {
         let mean = self.mean();
         let deviation = |(count, sum): &(usize, f64)| (sum - *count as f64 * mean).powi(2);

@@ -1,10 +1,6 @@
-//! Chooses the half-life of popularity under which the acts of the next day rank highest, of a grid, by replaying earlier acts.
-//!
-//! Acts come in clusters: the very next act is often on the post of the one before. So the posts of an act are ranked as they were
-//! 12 to 36 hours before it, without those on which the member had acted. The gain of a half-life is the mean of
-//! `1 / log2(1 + rank)`. Of half-lives that are as good as the best one within its error, the longest is chosen.
-//!
-//! Source: the rule of one standard error of Breiman, Friedman, Olshen and Stone, *Classification and regression trees*, 1984.
+//! Chooses the half-life of popularity under which the acts of the next day rank highest. Acts come in clusters, so posts are
+//! ranked as 12 to 36 hours before the act, without those on which the member had acted; the gain is `1 / log2(1 + rank)`. The
+//! longest within the error of the best: Breiman, Friedman, Olshen and Stone, *Classification and regression trees*, 1984.
 
 use super::gain::{Clusters, gain_of_rank};
 use super::recent::{PastAct, Replay};
@@ -34,9 +30,7 @@ const STEP_MS: i64 = 53_398_137;
 struct First {
     member: MemberKey,
     position: usize,
-    /// The moment at which the posts are ranked.
     at: Timestamp,
-    /// The number of acts before that moment.
     replayed: usize,
 }
 

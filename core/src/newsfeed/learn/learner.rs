@@ -1,6 +1,5 @@
-//! Reads what members did, in the background: which posts the same people chose, and what the weights of the signals and
-//! the half-life of popularity should be.
-//! Reading everything again forgets acts that were withdrawn or removed.
+//! Reads what members did, in the background: which posts the same people chose, and what the weights of the signals and the
+//! half-life of popularity should be. Reading everything again forgets acts that were withdrawn or removed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -135,7 +134,7 @@ pub fn learn(tidings: &Tidings, caller: &Caller) -> Result<()> {
     learn_now(tidings, &recent::acts(tidings.store(), tidings.config().feed.posts)?)
 }
 
-/// Learns from all acts, after `imported` ones, most of them of the past, if these are many.
+/// After `imported` acts, most of them of the past, if these are many.
 pub(crate) fn learn_from_import(tidings: &Tidings, imported: u64) -> Result<()> {
     let (store, config) = (tidings.store(), &tidings.config().feed);
     if !config.learn && config.popular_half_life_days.is_some() {
@@ -154,7 +153,6 @@ fn learn_now(tidings: &Tidings, acts: &[PastAct]) -> Result<()> {
     tidings.feeds().shared.update_scoring()
 }
 
-/// Returns the time at which anything was last learned.
 fn learned_at(tx: &mut dyn Tx) -> Result<Option<Timestamp>, StoreError> {
     let weights = weights::learned(tx)?.map(|learned| learned.at);
     Ok(weights.max(popularity::learned(tx)?.map(|learned| learned.at)))

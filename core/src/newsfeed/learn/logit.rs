@@ -8,7 +8,7 @@
 
 use crate::newsfeed::signal::SIGNALS;
 
-/// The maximum number of Newton steps; about ten are usual.
+/// About ten are usual.
 const STEPS: usize = 50;
 /// Of a step.
 const HALVINGS: usize = 30;
@@ -27,7 +27,6 @@ pub(crate) struct Choices {
     pub(crate) others: Vec<(Vector, f64)>,
 }
 
-/// The weights that are expected before any choice is known.
 pub(crate) struct Prior {
     pub(crate) mean: Vector,
     /// The inverse of the variance of each weight; `None` for a weight that stays as it is.
@@ -38,7 +37,7 @@ pub(crate) struct Prior {
 struct Point {
     value: f64,
     gradient: Vector,
-    /// The negative of the matrix of the second derivatives.
+    /// The negative second derivatives.
     curvature: Matrix,
 }
 

@@ -38,7 +38,6 @@ const LONG: usize = 10;
 const NEWEST: usize = 60;
 /// The member could have chosen this number of posts, sampled from the others, instead.
 const SAMPLED: usize = 100;
-/// How often the neighbours are computed in the time of all visits.
 const EPOCHS: usize = 8;
 
 /// A visit: a day on which a member acted, or the second half of a day with many acts.
@@ -46,7 +45,6 @@ pub(crate) struct Visit {
     pub(crate) member: MemberKey,
     /// The time of the request for the feed: the beginning of the day (UTC), or the middle act.
     at: Timestamp,
-    /// The posts that the member then chose for the first time.
     chosen: Vec<PostKey>,
 }
 

@@ -1,14 +1,11 @@
-//! Co-visits: posts that the same people liked or viewed.
-//!
-//! The similarity of two posts is nearly the cosine of their acts over all members, less for popular posts, and damped for pairs
-//! that few people share. A post is recommended by the root of the mean square of its similarities to a member's own posts, so
-//! that a few close ones count more than many distant ones. Nothing is told about the acts of one or two people: a post with acts
-//! of fewer than [`PEOPLE_MIN`] people is like none.
-//!
-//! Source: Sarwar, Karypis, Konstan and Riedl, *Item-based collaborative filtering recommendation algorithms*, WWW 2001; the
-//! damping: Herlocker, Konstan, Borchers and Riedl, *An algorithmic framework for performing collaborative filtering*, SIGIR 1999;
-//! the exponent of popularity: Deshpande and Karypis, *Item-based top-N recommendation algorithms*, ACM TOIS 22(1), 2004; the
-//! square: Breese, Heckerman and Kadie, *Empirical analysis of predictive algorithms for collaborative filtering*, UAI 1998.
+//! Co-visits: posts that the same people liked or viewed. The similarity of two posts is nearly the cosine of their acts over all
+//! members, less for popular posts, and damped for pairs that few people share. A post is recommended by the root of the mean
+//! square of its similarities to a member's own posts, so that a few close ones count more than many distant ones. Nothing is told
+//! about the acts of one or two people: a post with acts of fewer than [`PEOPLE_MIN`] people is like none. Source: Sarwar,
+//! Karypis, Konstan and Riedl, *Item-based collaborative filtering recommendation algorithms*, WWW 2001; the damping: Herlocker,
+//! Konstan, Borchers and Riedl, *An algorithmic framework for performing collaborative filtering*, SIGIR 1999; the exponent of
+//! popularity: Deshpande and Karypis, *Item-based top-N recommendation algorithms*, ACM TOIS 22(1), 2004; the square: Breese,
+//! Heckerman and Kadie, *Empirical analysis of predictive algorithms for collaborative filtering*, UAI 1998.
 
 use super::top::top;
 use crate::base::keyed::OwnMap;
@@ -20,7 +17,7 @@ pub(crate) const ACTS_MAX: usize = 200;
 const PEOPLE_MIN: usize = 3;
 /// A pair of posts with acts of fewer people on both has no similarity.
 const PAIR_MIN: f32 = 8.0;
-/// The number of people at which the similarity of a pair is halved.
+/// In people; it halves the similarity of a pair.
 const DAMPING: f32 = 1.0;
 /// The exponent of the sum of squares of a similar post; ½ for a cosine.
 const POPULAR_EXPONENT: f32 = 0.7;
@@ -44,9 +41,7 @@ pub(crate) struct CoVisits {
 
 struct Acted {
     key: PostKey,
-    /// Members by number.
     people: Vec<u32>,
-    /// The sum of the squares of the weights.
     square: f32,
 }
 
@@ -119,13 +114,10 @@ impl CoVisits {
     }
 }
 
-/// The most similar posts of all posts.
 #[derive(Default)]
 pub(crate) struct ItemNeighbours(OwnMap<PostKey, Box<[(PostKey, f32)]>>);
 
-/// The neighbours as they were read last.
 pub(crate) struct ReadNeighbours {
-    /// The number of readings before.
     pub(crate) number: u64,
     pub(crate) neighbours: ItemNeighbours,
     /// The version of the posts before the reading.
@@ -142,7 +134,7 @@ impl ItemNeighbours {
         Self(of_all.collect())
     }
 
-    /// Returns the most similar posts of a post, each with its similarity from 0 to 1.
+    /// Each with its similarity from 0 to 1.
     pub(crate) fn similar(&self, post: PostKey) -> &[(PostKey, f32)] {
         self.0.get(&post).map_or(&[], |similar| similar)
     }

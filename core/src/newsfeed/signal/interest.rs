@@ -1,5 +1,3 @@
-//! The interest of a member, measured from the member's acts.
-
 use super::ranking::narrow;
 use super::top::top;
 use super::{Signal, Weights};
@@ -34,11 +32,9 @@ pub(crate) struct Interest {
     pub(crate) labels: Vec<f32>,
 }
 
-/// `None` if there are too few acts.
-///
-/// Each act adds the vector of its post or words, multiplied by the weight of the act's kind and halved with every
-/// half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction changes
-/// only with new acts. Posts that are not in the index are ignored.
+/// `None` if there are too few acts. Each act adds the vector of its post or words, multiplied by the weight of the act's kind and
+/// halved with every half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction
+/// changes only with new acts. Posts that are not in the index are ignored.
 pub(crate) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
     if acts.len() < config.min_acts { None } else { of_acts(acts, config, index) }
 }
@@ -159,12 +155,11 @@ pub(crate) struct ByKind<'i> {
     index: &'i FeedIndex,
     weights: NumberMap<Number, f32>,
     units: [f32; KINDS.len()],
-    /// The directions of the posts, and that of the interest.
     direction: Option<(&'i Meanings, Direction)>,
 }
 
 impl ByKind<'_> {
-    /// Calls `set` with each signal of interest in the post, as in [`Interest::scores`].
+    /// As in [`Interest::scores`].
     pub(crate) fn each(&self, position: u32, set: &mut impl FnMut(Signal, f32)) {
         let (features, spread) = (self.index.features(), self.index.similarity().spread[position as usize]);
         for ((kind, signal), unit) in KINDS.into_iter().zip(self.units) {

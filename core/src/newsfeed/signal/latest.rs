@@ -1,9 +1,6 @@
-//! The interest of a member's latest acts: if the latest three posts resemble none of the earlier ones, one of ten places of the
-//! feed is for the posts that they alone recommend. The interest of a long history hardly changes with a few acts.
-//!
-//! Source: the long-term and the session profile of Bennett et al., *Modeling the impact of short- and long-term behavior on
-//! search personalization*, SIGIR 2012; with places of their own in place of a weight, because a weight that suffices beside a
-//! hundred acts would hide what they show.
+//! If the latest three posts of a member resemble none of the earlier ones, one of ten places of the feed is for the posts that
+//! they alone recommend. A weight that suffices beside a hundred acts would hide what these show. Source: the session profile of
+//! Bennett et al., *Modeling the impact of short- and long-term behavior on search personalization*, SIGIR 2012.
 
 use super::interest::{Interest, of_acts};
 use super::{SIGNALS, Signal, Weights};
@@ -13,7 +10,6 @@ use crate::newsfeed::index::FeedIndex;
 use crate::profile::history::Acts;
 use crate::record::id::PostKey;
 
-/// The number of posts that count as the latest.
 const LATEST: usize = 3;
 /// The similarity of an earlier post to the interest of the latest ones from which on it resembles them, where 1 is that of equal
 /// posts. A common topic is enough, also if it is that of one of the three alone.
@@ -56,7 +52,7 @@ pub(crate) fn changed(acts: &Acts, posts: &[PostKey], config: &Feed, index: &Fee
     (!earlier.any(is_like)).then_some(interest)
 }
 
-/// Returns the ranking with the best posts of the `latest` interest at some of the places: the fifth of each ten.
+/// The best posts of the `latest` interest get the fifth of each ten places.
 pub(crate) fn interleaved(ranking: &[u32], latest: &[u32]) -> Vec<u32> {
     let mut known: OwnSet<u32> = OwnSet::default();
     let mut rests = [ranking.iter().copied(), latest.iter().copied()];

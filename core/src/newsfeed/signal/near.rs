@@ -11,18 +11,14 @@ use crate::newsfeed::index::features::{FeatureIndex, Kind, Number};
 pub(crate) const OWN_MAX: usize = 16;
 const NEAREST: usize = 3;
 
-/// Posts of a member by their features.
 pub(crate) struct Postings {
-    /// The place in `all` of the last posting of each feature.
     last: OwnMap<Number, u32>,
     all: Vec<Posting>,
 }
 
 struct Posting {
-    /// The number of the post.
     own: u32,
     weight: f32,
-    /// The place of the posting of the same feature before this one.
     before: Option<u32>,
 }
 
@@ -39,7 +35,6 @@ impl Postings {
         Self { last, all }
     }
 
-    /// Adds the products of the own posts and a vector to the sums of the posts.
     pub(crate) fn add_products(&self, vector: &[(Number, f32)], sums: &mut [f32]) {
         for (number, weight) in vector {
             let mut next = self.last.get(number).copied();

@@ -18,7 +18,7 @@ pub(crate) struct MemberSignals<'m> {
     by_kind: ByKind<'m>,
     times: Vec<Timestamp>,
     recency: Recency<'m>,
-    /// The novelty of posts by the number of the member's acts since their publication.
+    /// By the number of the member's acts since the publication of a post.
     novelties: Vec<f32>,
     own: Own<'m>,
     together: OwnMap<u32, f32>,

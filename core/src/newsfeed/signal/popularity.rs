@@ -10,7 +10,6 @@ use crate::newsfeed::stored;
 use crate::post::heat::{DEFAULT_HALF_LIFE_DAYS, Decay};
 use crate::store::{StoreError, Tx};
 
-/// The name of the stored popularity.
 pub(crate) const POPULARITY: &str = "popularity";
 
 #[derive(Clone, Copy, Debug, PartialEq)]

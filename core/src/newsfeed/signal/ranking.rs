@@ -1,8 +1,6 @@
-//! The formulas of novelty, recency and age.
-//!
-//! None depends on the current time, so the order changes only with posts and acts: recency is counted in posts, not in days, and
-//! a topic with a post a month is as recent as one with ten a day. The default weights of all signals were chosen on histories of
-//! readers of question sites, with `tidings bench feed`. Their steps are broad, because smaller differences are noise.
+//! The formulas of novelty, recency and age. None depends on the time, so the order changes only with posts and acts: recency
+//! counts posts, and a topic with a post a month is as recent as one with ten a day. The default weights were chosen on histories
+//! of readers of question sites, with `tidings bench feed`. Their steps are broad, because smaller differences are noise.
 
 use crate::base::config::Feed;
 use crate::base::keyed::Unkeyed;
@@ -15,21 +13,18 @@ const LOOKED_THROUGH: f64 = 50.0;
 const OLD: u32 = 10_000;
 
 /// From 0 to 1 for a member who has acted `acts` times since the post was published: it halves with every `novel_half_life_acts`.
-///
-/// Source: the exposure of Liang, Charlin, `McInerney` and Blei, *Modeling user exposure in recommendation*, WWW 2016;
-/// here, a member's acts show when the member was exposed to posts.
+/// Source: the exposure of Liang, Charlin, `McInerney` and Blei, *Modeling user exposure in recommendation*, WWW 2016; here, a
+/// member's acts show when the member was exposed to posts.
 #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
 pub(crate) fn novelty(config: &Feed, acts: usize) -> f32 {
     narrow((-(acts as f64) / config.novel_half_life_acts).exp2())
 }
 
 /// The rate at which recency falls with each later post of the topic, if the topic has had `missed` posts since the member's last
-/// act: the inverse of the half-life in posts.
-///
-/// The half-life follows the rhythm of the topic and of the member. A member who acted a moment ago has seen older posts. A
-/// member who comes back after a few posts looks through all of them, from the newest on. A member who comes back after a hundred
-/// does not, so the interest decides. Hence the half-life grows with the square of the missed posts up to [`LOOKED_THROUGH`], and
-/// linearly beyond.
+/// act: the inverse of the half-life in posts. The half-life follows the rhythm of the topic and of the member. A member who acted
+/// a moment ago has seen older posts. A member who comes back after a few posts looks through all of them, from the newest on. A
+/// member who comes back after a hundred does not, so the interest decides. Hence the half-life grows with the square of the
+/// missed posts up to [`LOOKED_THROUGH`], and linearly beyond.
 pub(crate) fn recency_rate(config: &Feed, missed: u32) -> f32 {
     let missed = f64::from(missed);
     let growth = config.recent_half_life_growth * (missed / LOOKED_THROUGH).min(1.0);

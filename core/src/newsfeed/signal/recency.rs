@@ -10,16 +10,15 @@ use crate::newsfeed::index::item::Item;
 /// By position.
 pub(crate) struct TopicCadence {
     places: Vec<Place>,
-    /// The number of topics in `places`, and one for posts without a topic.
     topics: usize,
-    /// The age of a post by the number of its later posts, see [`ranking::age`].
+    /// By the number of later posts, see [`ranking::age`].
     ages: Vec<f32>,
 }
 
 /// The recency and the age of the posts of all topics for a member at a moment.
 pub(crate) struct Recency<'c> {
     cadence: &'c TopicCadence,
-    /// How recency falls, by the number of the topic.
+    /// By the number of the topic.
     falls: Vec<Fall>,
 }
 
@@ -88,7 +87,7 @@ impl TopicCadence {
 }
 
 impl Recency<'_> {
-    /// Returns the recency of the post at a position, from 0 to 1.
+    /// From 0 to 1.
     #[inline]
     pub(crate) fn recent(&self, position: usize) -> f32 {
         let Place { topic, later } = self.cadence.places[position];
@@ -96,7 +95,7 @@ impl Recency<'_> {
         ranking::recency(fall.rate, later - fall.unpublished.min(later))
     }
 
-    /// Returns how few posts of its topic have followed the post at a position, from 0 to 1.
+    /// How few posts of its topic have followed, from 0 to 1.
     #[inline]
     pub(crate) fn age(&self, position: usize) -> f32 {
         let Place { topic, later } = self.cadence.places[position];

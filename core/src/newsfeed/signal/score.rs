@@ -68,7 +68,6 @@ impl<'i> ScoringContext<'i> {
         Some(self.rank(&interest, acts, seen, member, scoring, config))
     }
 
-    /// Like [`ScoringContext::recommend`], with the interest that was measured from `acts`.
     pub(crate) fn rank(
         &self,
         interest: &Interest,
@@ -125,13 +124,12 @@ impl<'i> ScoringContext<'i> {
         Own::new(self.index, positions, &config.interest)
     }
 
-    /// Returns the recency of posts for a member with acts at these times, the latest first.
     pub(crate) fn recency(&self, times: &[Timestamp], config: &Feed) -> Recency<'i> {
         let missed = times.first().map_or(self.first, |last| self.index.newer_than(*last, self.first));
         self.index.snapshot.cadences.recency(self.first, missed, config)
     }
 
-    /// Returns what others did who acted on these posts, by position.
+    /// What others did who acted on these posts, by position.
     pub(crate) fn together_scores(&self, posts: &[PostKey]) -> impl Iterator<Item = (u32, f32)> {
         let found = self.others.scores(posts.iter().copied()).into_iter();
         found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
@@ -175,9 +173,7 @@ impl<'i> ScoringContext<'i> {
 }
 
 /// Returns how many of ten consecutive posts may have a label: the label's share of the acts times ten, at least `max`; for a
-/// reader of few labels, all of them.
-///
-/// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
+/// reader of few labels, all of them. Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
 fn places(interest: &Interest, label: Number, max: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let calibrated = (interest.share(label) * 10.0).ceil() as usize + 1;

@@ -1,11 +1,8 @@
-//! Selection of the best of many scores.
-
 /// The scores that are compared with the least of the best at a time: a multiple of the width of vector registers.
 const STEP: usize = 16;
 
-/// Of the scores above `least`, with their positions, the greatest first; ties by position.
-///
-/// The order is that of [`f32::total_cmp`]. Most scores are only compared with the least of the best until then.
+/// Of the scores above `least`, with their positions, the greatest first; ties by position. The order is that of
+/// [`f32::total_cmp`]. Most scores are only compared with the least of the best until then.
 pub(crate) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     let mut best: Vec<u64> = Vec::with_capacity(2 * count + STEP);
     let mut least = least;

@@ -1,5 +1,3 @@
-//! Posts from an RSS, Atom or JSON feed.
-
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read as _};
@@ -24,7 +22,6 @@ const TITLE_LENGTH: usize = 80;
 
 pub(super) struct Feed<I> {
     pub(super) items: I,
-    /// For people.
     pub(super) warnings: Vec<String>,
 }
 

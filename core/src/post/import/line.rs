@@ -1,5 +1,3 @@
-//! A line of an import: the JSON object of a post.
-
 use std::fmt;
 use std::sync::Arc;
 

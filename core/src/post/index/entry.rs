@@ -44,9 +44,8 @@ pub(super) fn parts(token: &str) -> impl Iterator<Item = String> {
     hangul::pairs(token).map(pair).chain(tokens::letters(token).map(String::from))
 }
 
-/// FNV-1a with 64 bits, of which the halves are combined. It must never change, because databases contain the hashes.
-///
-/// Two terms rarely have the same hash: one in 4,000 searches for a word of a million finds another word, too.
+/// FNV-1a with 64 bits, of which the halves are combined. It must never change, because databases contain the hashes. Two terms
+/// rarely have the same hash: one in 4,000 searches for a word of a million finds another word, too.
 pub(super) fn hash(term: &str) -> u32 {
     let hash = term.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -62,7 +61,6 @@ pub(in crate::post) struct Entry {
     pub(super) date: Timestamp,
     pub(super) end_date: Option<Timestamp>,
     pub(super) terms: Vec<String>,
-    /// Encoded [`Counts`].
     pub(super) counts: Vec<u8>,
 }
 
@@ -112,7 +110,6 @@ impl Entry {
 /// The bytes are the number of its distinct words; the hashes of its terms in ascending order; for each, the number of
 /// occurrences, each in the title counted six times, at most 255. Numbers are little-endian.
 pub(super) struct Counts<'b> {
-    /// Distinct words.
     pub(super) words: u32,
     hashes: &'b [[u8; 4]],
     occurrences: &'b [u8],

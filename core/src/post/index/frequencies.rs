@@ -34,13 +34,12 @@ pub(crate) struct TermFrequencies {
 #[derive(Clone)]
 pub(crate) struct LatestTerms {
     posts_min: i64,
-    /// The words with the number of their posts.
+    /// With the number of their posts.
     words: HashMap<Arc<str>, u32>,
     spelling: KnownWords,
     /// The number of posts with each part of a word, by its hash.
     parts: NumberMap<u32, u32>,
     posts: usize,
-    /// The sum of the numbers of distinct words of the posts.
     length: usize,
     /// The key before that of the first post, and the greatest key.
     before: i64,
@@ -101,7 +100,6 @@ impl LatestTerms {
         self.words.contains_key(word)
     }
 
-    /// Returns whether a post has a pair of Hangul syllables of a word.
     pub(crate) fn has_pair_of(&self, word: &str) -> bool {
         hangul::pairs(word).any(|pair| self.parts.contains_key(&hash(&entry::pair(pair))))
     }
@@ -111,8 +109,7 @@ impl LatestTerms {
         self.spelling.corrections(word, |known| self.words.get(known).copied().unwrap_or_default())
     }
 
-    /// `words` come first, then the parts with these hashes. A word of one character of Han or Kana is also a part of other
-    /// words.
+    /// `words` come first, then the parts with these hashes. A word of one character of Han or Kana is also a part of other words.
     #[expect(clippy::cast_precision_loss, reason = "numbers of posts and words are far below 2^53")]
     pub(super) fn of(&self, words: &[&str], parts: &[u32]) -> Frequencies {
         let words = words.iter().map(|word| {

@@ -13,9 +13,8 @@ use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
 /// The expected share of the posts with all words that have them in the title. Little depends on it.
 const IN_TITLE: f64 = 0.2;
 
-/// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post.
-///
-/// Source of the first: Trotman, Puurula and Burgess, *Improvements to BM25 and language models examined*, ADCS 2014.
+/// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post. Source of the first:
+/// Trotman, Puurula and Burgess, *Improvements to BM25 and language models examined*, ADCS 2014.
 const K: f64 = 0.9;
 const B: f64 = 0.75;
 
@@ -23,17 +22,16 @@ const B: f64 = 0.75;
 pub(crate) struct Query {
     /// The words, other forms of them and similar words, rarest first, then the pairs of syllables, rarest first.
     terms: Vec<Term>,
-    /// The number of terms that are words.
+    /// Of the terms.
     words: usize,
-    /// The hashes and the weights of the terms, by hash.
+    /// By hash.
     weights: Vec<(u32, f64)>,
     /// The words that a post with all words of the search has.
     required: Vec<Required>,
     /// The same with pairs of syllables in place of Korean words; empty without a Korean word.
     required_parts: Vec<Required>,
-    /// The average number of distinct words of a post.
     length: f64,
-    /// Approximately the number of all posts.
+    /// Approximately.
     pub(super) posts: f64,
 }
 
@@ -54,7 +52,6 @@ struct Required {
 pub(super) struct Condition {
     pub(super) all: Vec<String>,
     pub(super) any: Vec<String>,
-    /// The expected share of the posts that match.
     pub(super) share: f64,
 }
 
@@ -188,10 +185,8 @@ impl Term {
 }
 
 /// Returns the terms of posts with all words of a search, and the same with pairs of syllables in place of Korean words; the
-/// latter are empty without such a word.
-///
-/// A Korean word may have another particle in the post, so its stem is compared; or it may be part of a compound, which has its
-/// pairs.
+/// latter are empty without such a word. A Korean word may have another particle in the post, so its stem is compared; or it may
+/// be part of a compound, which has its pairs.
 fn required(words: &[String]) -> [Vec<String>; 2] {
     let has_stem = |word: &str| hangul::stems(word).any(|stem| words.iter().any(|other| other == stem));
     let stems: Vec<String> = words.iter().filter(|word| !has_stem(word)).cloned().collect();

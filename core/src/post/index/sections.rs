@@ -1,9 +1,6 @@
-//! The index of PostgreSQL, by sections of consecutive posts: a term is eight bits of the number of the section, then 24 bits of the
-//! hash. A search for the newest posts reads sections from the newest on until it has enough, instead of the whole list of a
-//! frequent word, and imports change only the pages of the newest section.
-//!
-//! With as few bits, another term may be found. The counts of a post have all bits of its words, and the post itself its topics
-//! and tags, so the program leaves out such posts. After 256 sections, the oldest one shares its terms with the newest.
+//! PostgreSQL's index, by sections of consecutive posts: a term is eight bits of the section, then 24 bits of the hash. A search
+//! reads sections from the newest on until it has enough, and imports change only the pages of the newest one. With as few bits
+//! another term may be found, so the program compares the counts, and the post's topics and tags.
 
 use std::ops::Range;
 
@@ -14,7 +11,7 @@ use crate::store::{Arg, Row, StoreError, Tx};
 
 /// The number of posts of a section: with a word in every post, reading a section takes about 20 ms.
 const POSTS: i64 = 16_384;
-/// The number of sections after which their terms are repeated.
+/// Then their terms are repeated.
 const SECTIONS: i64 = 256;
 const HASH_BITS: u32 = 24;
 
@@ -81,10 +78,8 @@ pub(super) fn has(tx: &mut dyn Tx, word: &String) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// `first` is the number of the first parameter.
-///
-/// The lists are subqueries, because the planner would rather read all posts than look up a long list that it knows. The offset
-/// keeps it from combining the condition with others.
+/// `first` is the number of the first parameter. The lists are subqueries, because the planner would rather read all posts than
+/// look up a long list that it knows. The offset keeps it from combining the condition with others.
 fn with_terms(first: usize, lists: usize) -> String {
     let has = |at: usize| format!("terms && (SELECT CAST(CAST(${at} AS text) AS integer[]))");
     format!("{} OFFSET 0", (first..first + lists).map(has).collect::<Vec<_>>().join(" AND "))

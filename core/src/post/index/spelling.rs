@@ -1,10 +1,6 @@
-//! Corrections: the known words of which an unknown one is probably a misspelling, by the number of letters that were inserted, left
-//! out, replaced, or swapped with the next one. Hangul is compared by letters. Of equally distant words, one with the same first
-//! letter comes first, because few misspellings change it, then the more frequent one.
-//!
-//! Source: Damerau, *A technique for computer detection and correction of spelling errors*, CACM 7(3), 1964; the order is
-//! that of a noisy channel in which each further error is much rarer than any word: Kernighan, Church and Gale, *A spelling
-//! correction program based on a noisy channel model*, COLING 1990.
+//! Known words from which an unknown one differs least, by letters inserted, left out, replaced, or swapped; then those with the
+//! same first letter, which few misspellings change, then the more frequent. Sources: Damerau, *A technique for computer detection
+//! and correction of spelling errors*, CACM 7(3), 1964; Kernighan, Church and Gale, COLING 1990.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -14,9 +10,8 @@ use std::sync::Arc;
 use strsim::osa_distance;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The maximum number of corrections.
 const CORRECTIONS: usize = 8;
-/// The minimum number of letters of a word with a correction. Shorter words are mostly abbreviations.
+/// Shorter words are mostly abbreviations.
 const LETTERS_MIN: usize = 4;
 /// The number of letters from which on a word may have two errors, and that number in Hangul, whose words have more letters in
 /// common.
@@ -28,7 +23,6 @@ const TWO_ERRORS_HANGUL: usize = 12;
 #[derive(Clone, Default)]
 pub(super) struct KnownWords(HashMap<(Option<char>, usize), Vec<Known>>);
 
-/// A word and the set of its letters.
 type Known = (u64, Arc<str>);
 
 impl KnownWords {
@@ -40,9 +34,8 @@ impl KnownWords {
         }
     }
 
-    /// Most probable first. `frequency` is that of a known word.
-    ///
-    /// A short word, and one with a digit or a sign, has no corrections: it is a code or an abbreviation.
+    /// Most probable first. `frequency` is that of a known word. A short word, and one with a digit or a sign, has no corrections:
+    /// it is a code or an abbreviation.
     pub(super) fn corrections(&self, word: &str, frequency: impl Fn(&str) -> u32) -> Vec<String> {
         let typed = letters(word);
         let (length, set) = measure(&typed);

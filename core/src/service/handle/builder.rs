@@ -1,5 +1,3 @@
-//! Opening a service with other settings than the default ones.
-
 use std::sync::Arc;
 
 use crate::account::credential::verify::Verifier;

@@ -104,7 +104,6 @@ impl<'a> Writer<'a> {
         Ok(is_over)
     }
 
-    /// Returns how many acts are new.
     fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine<'_>]) -> Result<usize> {
         let (day, local_time) = (lines[0].0, self.acts.calendar.local_time());
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
@@ -230,10 +229,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns a hash below 0. The database holds these hashes, so the function must not change.
-///
-/// The hash needs no secret key, because it only distinguishes acts of one member at one time: a collision skips one of two acts
-/// that their own member chose.
+/// Returns a hash below 0. The database holds these hashes, so the function must not change. The hash needs no secret key, because
+/// it only distinguishes acts of one member at one time: a collision skips one of two acts that their own member chose.
 #[expect(clippy::disallowed_methods, reason = "the hash is stored and must be the same in every process")]
 fn hash(kind: &[u8], text: &str) -> i64 {
     let mut hasher = SipHasher24::new();
@@ -258,7 +255,7 @@ mod sql {
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
-    /// Returns false if the act exists already.
+    /// False if the act exists already.
     pub(super) fn insert(
         tx: &mut dyn Tx,
         member: &Member<'_>,

@@ -70,7 +70,6 @@ pub(super) fn remove_strays(directory: &Path) {
 }
 
 impl Draft {
-    /// The copy is verified.
     pub(super) fn copied(draft: copy::Draft) -> Result<Self> {
         let copy::Draft { path, lock, .. } = draft;
         let rows = Source::open(&path).and_then(|source| source.rows());

@@ -1,7 +1,6 @@
-//! Revokes again, after a restore, what was revoked since the backup.
-//!
-//! The database that a restore replaces shows what was revoked since. If it continues the backup, rights that it lacks were
-//! revoked. Otherwise, as after an earlier restore, only its audit trail counts: rights may be missing that were added later.
+//! Revokes again, after a restore, what was revoked since the backup. The database that a restore replaces shows what was revoked
+//! since. If it continues the backup, rights that it lacks were revoked. Otherwise, as after an earlier restore, only its audit
+//! trail counts: rights may be missing that were added later.
 
 use serde::Serialize;
 

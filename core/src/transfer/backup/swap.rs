@@ -1,5 +1,3 @@
-//! Replaces one database file with another.
-
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,10 +12,8 @@ use crate::store::InspectedFile;
 use crate::store::copy::{Copied, settle};
 use crate::store::{SCHEMA_VERSION, StoreError};
 
-/// Returns the new path of the old database, and what it had revoked since the draft.
-///
-/// At every point, even after a crash, there is a complete database at the path, old or new, and never together with the key or
-/// the log of the other.
+/// Returns the new path of the old database, and what it had revoked since the draft. At every point, even after a crash, there is
+/// a complete database at the path, old or new, and never together with the key or the log of the other.
 pub(super) fn replace(
     operator: Operator,
     database: &Path,

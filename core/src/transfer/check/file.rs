@@ -1,5 +1,3 @@
-//! Checks of an SQLite file.
-
 use std::fs::File;
 use std::io;
 use std::path::Path;

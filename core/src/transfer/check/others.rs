@@ -1,5 +1,3 @@
-//! The checks of the systems that the service uses.
-
 use super::{Check, Run};
 use crate::account::credential::oidc;
 use crate::base::config::Config;

@@ -9,9 +9,8 @@ use crate::account::token::NOT_THEIRS;
 use crate::base::files::{self, beside, directory, key_file, previous_key_file};
 use crate::store::engine_version;
 
-/// The first version of SQLite without a rare bug that damages a write-ahead log shared by several processes.
-///
-/// Source: <https://sqlite.org/wal.html#walresetbug>.
+/// The first version of SQLite without a rare bug that damages a write-ahead log shared by several processes. Source:
+/// <https://sqlite.org/wal.html#walresetbug>.
 const SQLITE_MIN: i32 = 3_051_003;
 /// In bytes. A larger write-ahead log has not been copied into the database for a long time.
 const LOG_MAX: u64 = 256 << 20;

@@ -1,5 +1,3 @@
-//! Checks of a database on a PostgreSQL server, and of the server.
-
 use super::place::{permissions, size};
 use super::{Check, FOREIGN_KEYS, INTEGRITY, Run};
 use crate::base::files::key_file;
@@ -51,7 +49,6 @@ pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
 
 const NAMESPACE: &str = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_version'))";
 
-/// Checks the faults that the server itself knows of.
 fn integrity(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     let sql = format!(
         "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid

@@ -1,5 +1,3 @@
-//! The plan of a copy: how each table is copied.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Treatment {
     /// The rows are copied. A new database has none.
@@ -74,8 +72,7 @@ const TABLES: [(&str, Treatment); 70] = [
     ("log", Treatment::Rows),
     // A shard that has no row begins after all lines. Only PostgreSQL has this table.
     ("log_shard", Treatment::Empty),
-    // For caches, all of which load everything from a new database: its first revision changes every topic and all
-    // posts.
+    // For caches, all of which load everything from a new database: its first revision changes every topic and all posts.
     ("touched", Treatment::Empty),
     ("post_change", Treatment::Empty),
     // The orders of a few minutes. Only PostgreSQL has this table.

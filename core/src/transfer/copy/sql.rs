@@ -1,5 +1,3 @@
-//! The statements of a copy, which name tables and columns.
-
 use super::plan;
 use crate::store::{Dialect, StoreError, Tx};
 

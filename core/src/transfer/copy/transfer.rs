@@ -22,7 +22,7 @@ pub(super) struct Transfer<'t> {
 
 #[derive(Default)]
 struct Copied {
-    /// The rows of each table, in the order of the plan.
+    /// In the order of the plan.
     rows: Vec<u64>,
     /// Texts that had U+0000, which a server cannot store.
     replaced: u64,
@@ -153,7 +153,7 @@ impl Transfer<'_> {
         Ok(())
     }
 
-    /// Returns the checks of derived rows that fail on the copy.
+    /// Those that fail on the copy.
     fn check(&mut self, target: &dyn Inspected) -> Result<Vec<check::Check>> {
         (self.progress)(Step::Checking);
         let checks = check::derived(target, self.stop);

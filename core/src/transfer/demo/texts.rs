@@ -1,5 +1,3 @@
-//! The texts of the demo data, from `texts.json`.
-
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -14,7 +12,6 @@ pub(super) struct Texts {
     pub(super) common: Vec<String>,
     /// Title, text, and whether the notice is shown.
     pub(super) notices: Vec<(String, String, bool)>,
-    /// Type and text.
     pub(super) feedback: Vec<(String, String)>,
     /// Names in the Latin script and in Hangul.
     pub(super) given: Vec<(String, String)>,

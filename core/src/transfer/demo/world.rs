@@ -44,7 +44,7 @@ pub(super) struct Post {
     pub(super) url: String,
     pub(super) subject: usize,
     pub(super) date: Timestamp,
-    /// The attraction to readers relative to other posts.
+    /// Relative to other posts.
     pub(super) appeal: f32,
     pub(super) line: String,
 }

@@ -1,5 +1,3 @@
-//! The thread that updates the model when posts change or another process stores a model.
-
 use std::time::{Duration, Instant};
 
 use tidings_vectors::{Cancelled, Model, Origin, Progress, Source};
@@ -10,11 +8,11 @@ use crate::record::background::log_failure;
 use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, version_in};
 
-/// The interval between two checks of the database.
+/// Of the database.
 const CHECK: Duration = Duration::from_secs(1);
 /// The maximum number of checks to wait while posts keep changing: the model is learned once an import is complete.
 const CHECKS_MAX: u32 = 60;
-/// The number of changes of posts' words before the thread learns the first model.
+/// Changes of words before the first model is learned.
 const CHANGES_MIN: i64 = 20;
 
 impl Shared {
@@ -118,7 +116,7 @@ impl Shared {
 /// Delays learning while posts keep changing.
 #[derive(Default)]
 struct Debounce {
-    /// The version of the posts at the last check.
+    /// At the last check.
     version: Option<i64>,
     is_due: bool,
     changes: i64,
@@ -167,8 +165,7 @@ mod tests {
     use crate::post;
     use crate::testing::{self, draft, publish};
 
-    /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since
-    /// change 1,000.
+    /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since change 1,000.
     fn due(retrain_after: f64, made: bool, changes: i64) -> bool {
         let words = config::WordModel { retrain_after, ..config::WordModel::default() };
         let service = testing::service_with(Config { words, ..Config::default() });

@@ -1,5 +1,3 @@
-//! The word model in the database, from which all processes get the same words.
-
 use std::sync::Arc;
 
 use tidings_vectors::{Model, Origin, StoredPart};
@@ -10,12 +8,8 @@ use crate::record::error::{Error, Result};
 use crate::store::{Isolation, StoreError, Tx};
 
 impl Shared {
-    /// Stores and uses a model that this process has made.
-    ///
-    /// Each part has a transaction of its own, so that other writes wait for few bytes, and the log stays short.
-    ///
-    /// # Errors
-    /// [`Error::Overloaded`] if another process has stored a model meanwhile; an error of the store.
+    /// Each part has a transaction of its own, so that other writes wait for few bytes, and the log stays short. Fails with
+    /// [`Error::Overloaded`] if another process has stored a model meanwhile.
     pub(super) fn publish(&self, model: Model) -> Result<Arc<Current>> {
         let id = i64::from_be_bytes(random());
         let mut parts = 0;

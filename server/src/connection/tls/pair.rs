@@ -1,5 +1,3 @@
-//! Loads a certificate chain and its key from PEM files.
-
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;

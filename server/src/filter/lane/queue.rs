@@ -1,8 +1,6 @@
-//! A bounded queue that serves operations, networks and clients in turn.
 //! Each turn goes to the next operation, within it to the next network, and within that to the next client, whose oldest entry is
-//! served. So one with a thousand entries is served no faster than one with a single entry, and delays the other by one turn only.
-//! A network is the first 24 bits of an IPv4 address or the first 48 bits of an IPv6 address, the longest prefixes that are
-//! routed on the internet: a customer can rarely choose addresses in several networks.
+//! served. So one with a thousand entries delays one with a single entry by one turn only. A network is the longest prefix that is
+//! routed on the internet, 24 bits of IPv4 or 48 of IPv6: a customer can rarely choose addresses in several.
 
 use ipnet::IpNet;
 use tidings_core::account::Client;
@@ -43,12 +41,12 @@ struct Entry<O, T> {
     line: Line<O>,
     /// For each level, when the line was last served or else began to wait. Entries of one line have the same.
     turns: [u64; 3],
-    /// For each level, the number of entries of the line.
+    /// For each level.
     lengths: [usize; 3],
     item: T,
 }
 
-/// Returns the number of levels, from the first, that two lines have in common.
+/// The number of levels in common, from the first.
 fn common<O: Eq>(a: &Line<O>, b: &Line<O>) -> usize {
     match (a.0 == b.0, a.1 == b.1, a.2 == b.2) {
         (false, ..) => 0,
@@ -107,7 +105,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         Some(served.item)
     }
 
-    /// Returns `None` if the entry has already left the queue.
+    /// `None` if the entry has already left the queue.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<T> {
         let place = self.entries.iter().position(|entry| entry.ticket == ticket)?;
         Some(self.take(place).item)

@@ -157,11 +157,10 @@ impl Call {
         answer
     }
 
-    /// Begins an operation, and runs it where its kind of work belongs if it blocks.
-    ///
-    /// While reads of a few rows are quick, they run on the async thread, because moving them to another thread and back costs
-    /// more than the read. They run in the lane of short reads while all connections are in use, and while the average read is
-    /// slow, as when the database is not in the system's memory.
+    /// Begins an operation, and runs it where its kind of work belongs if it blocks. While reads of a few rows are quick, they run
+    /// on the async thread, because moving them to another thread and back costs more than the read. They run in the lane of short
+    /// reads while all connections are in use, and while the average read is slow, as when the database is not in the system's
+    /// memory.
     pub(crate) async fn begin(self, kind: operation::Work, work: Work) -> Answer {
         let (app, client) = (self.app().clone(), self.client_info());
         let work = match work(self.tidings(), self.caller(), &client) {

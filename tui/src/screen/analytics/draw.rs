@@ -1,5 +1,3 @@
-//! Draws the figures.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;

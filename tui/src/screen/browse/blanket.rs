@@ -1,5 +1,3 @@
-//! The implementation of [`Screen`] for every list screen.
-
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -1,5 +1,3 @@
-//! The typed filter of the log: a member, a path, a result and a time, in any order.
-
 use std::collections::BTreeSet;
 
 use jiff::civil::{Date, Time};

@@ -1,5 +1,3 @@
-//! Shows the data of a member, one view at a time.
-
 use ratatui::text::{Line, Span};
 use tidings_core::account::MemberEntry;
 use tidings_core::analysis::{LogEntry, LogLine};

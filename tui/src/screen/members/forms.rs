@@ -1,5 +1,3 @@
-//! The forms that set a new password and the role of a member.
-
 use tidings_core::account::MemberEntry;
 use tidings_core::account::key::Scope;
 use tidings_core::config::{Bounds, Config};

@@ -1,5 +1,3 @@
-//! The form of a notice: its title, when, where and to whom it is visible, and its text.
-
 use tidings_core::notice::{Draft, Insert, PublishDraft, SaveDraft, Update};
 
 use super::reach::Reach;

@@ -1,5 +1,3 @@
-//! The rows of the list of notices, and their order.
-
 use std::cmp::{Ordering, Reverse};
 
 use serde_json::Value;
@@ -11,7 +9,6 @@ use crate::screen::Ctx;
 use crate::screen::form::{Record, record, typed_time};
 use crate::widget::Cycle;
 
-/// A notice, or a draft of all administrators.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(super) id: String,

@@ -1,5 +1,3 @@
-//! Draws the overview.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -1,5 +1,3 @@
-//! The table of addresses.
-
 use super::{Address, EmailAddress};
 use crate::account::credential::code::{self, Kind};
 use crate::base::clock::Timestamp;

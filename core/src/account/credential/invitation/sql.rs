@@ -1,5 +1,3 @@
-//! The table of invitations.
-
 use super::{Draft, Invitation};
 use crate::account::{Admin, Scopes};
 use crate::base::clock::Timestamp;

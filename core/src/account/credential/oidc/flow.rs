@@ -1,7 +1,6 @@
-//! A sign-in on its way to the issuer and back.
-//!
-//! Its secrets derive from random bytes in a cookie of the browser, so a guest who begins one writes nothing to the database, and
-//! any server finishes it. The cookie is signed: its content was checked when it was made.
+//! A sign-in on its way to the issuer and back. Its secrets derive from random bytes in a cookie of the browser, so a guest who
+//! begins one writes nothing to the database, and any server finishes it. The cookie is signed: its content was checked when it
+//! was made.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -1,7 +1,5 @@
 //! The ID token of an issuer: its signature, and by whom, for whom and when it was issued (OpenID Connect Core 1.0 section
-//! 3.1.3.7).
-//!
-//! Only the fields that count are read. Any other field may have any type, because issuers disagree about those.
+//! 3.1.3.7). Only the fields that count are read. Any other field may have any type, because issuers disagree about those.
 
 use data_encoding::BASE64URL_NOPAD;
 use jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER;
@@ -11,16 +9,14 @@ use serde_json::{Map, Value};
 use crate::account::credential::verify::university_name;
 use crate::base::clock::{SECOND_MS, Timestamp};
 
-/// The accepted difference between the clocks of the issuer and of this service.
 const SKEW_MS: i64 = 60 * SECOND_MS;
-/// The length of a public key of Ed25519 in base 64.
+/// In base 64.
 const ED25519: usize = 43;
 
 pub(super) type Claims = Map<String, Value>;
 
 pub(super) struct IdToken<'t> {
     algorithm: Algorithm,
-    /// The part that is signed.
     message: &'t str,
     signature: Vec<u8>,
     /// Not to be trusted before [`IdToken::check`].

@@ -25,7 +25,6 @@ use crate::base::text_file;
 use crate::record::error::{Error, Result};
 use crate::record::outgoing;
 
-/// The time limits of a request to the issuer and of its parts.
 const WHOLE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_secs(3);
 const ANSWER_MAX: u64 = 1 << 20;
@@ -209,7 +208,6 @@ impl Issuer {
     }
 }
 
-/// Returns each setting that names a claim, and the claim.
 fn settings_of_claims(oidc: &Oidc) -> Vec<(&'static str, &str)> {
     let groups = (!oidc.groups.is_empty()).then_some(("oidc-groups-claim", oidc.groups_claim.as_str()));
     std::iter::once(("oidc-id-claim", oidc.id_claim.as_str())).chain(groups).collect()

@@ -12,7 +12,7 @@ use crate::account::credential::verify::university_name;
 use crate::base::clock::{Clock, HOUR_MS, SECOND_MS, Timestamp};
 
 const KEPT_MS: i64 = HOUR_MS;
-/// The minimum time between two requests for it, also while the issuer does not respond.
+/// Also while the issuer does not respond.
 const AGAIN_MS: i64 = 10 * SECOND_MS;
 
 pub(super) trait Transport: Send + Sync {

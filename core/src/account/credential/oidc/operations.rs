@@ -1,5 +1,3 @@
-//! The operations of apps to which people have come back from the issuer.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

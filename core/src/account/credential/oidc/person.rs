@@ -8,7 +8,7 @@ use crate::account::credential::verify::{university_id, university_name};
 use crate::base::config::Oidc;
 use crate::mail::address::Address;
 
-/// The maximum length of the identifier of a person at an issuer, in characters (OpenID Connect Core 1.0 section 2).
+/// In characters (OpenID Connect Core 1.0 section 2).
 const SUBJECT_MAX: usize = 255;
 
 #[derive(Clone, Debug)]

@@ -8,7 +8,6 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{StoreError, Topic, Tx};
 
-/// The issuer, and its identifier of a person.
 pub(super) type Person<'a> = (&'a str, &'a str);
 
 pub(super) fn member(
@@ -32,7 +31,7 @@ pub(super) fn link(
     tx.run(sql, &[member.into(), issuer.into(), subject.into(), now.into()]).map(drop)
 }
 
-/// Stores the name that the issuer has for a member, unless it is empty.
+/// Unless it is empty.
 pub(super) fn name(tx: &mut dyn Tx, member: MemberKey, name: &str) -> Result<(), StoreError> {
     let sql = "UPDATE member SET name = coalesce(nullif($2, ''), name, ''), major = coalesce(major, '')
                WHERE key = $1 AND EXISTS (SELECT 1 FROM oidc_identity WHERE member = $1 AND names = 1)";

@@ -1,7 +1,6 @@
-//! Codes with which members set up a second factor where administrators need one.
-//!
-//! A second factor protects only if the thief of a password cannot choose it. So the operator, or another administrator, gives
-//! the member a code in a way that the thief does not see.
+//! Codes with which members set up a second factor where administrators need one. A second factor protects only if the thief of a
+//! password cannot choose it. So the operator, or another administrator, gives the member a code in a way that the thief does not
+//! see.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

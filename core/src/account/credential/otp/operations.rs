@@ -1,5 +1,3 @@
-//! The operations on the second factor.
-
 use data_encoding::BASE32_NOPAD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

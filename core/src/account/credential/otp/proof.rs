@@ -80,12 +80,11 @@ pub(in crate::account) fn present(tx: &mut dyn Tx, of: &Identity, member: &Membe
     Ok(hex(&hash.chain_update(secret.as_ref().map_or(&[][..], |secret| secret)).finalize()))
 }
 
-/// A member who has given their password, and a code if they have enabled the second factor.
+/// And a code if they have enabled the second factor.
 pub(in crate::account) struct Proven {
     pub(in crate::account) member: MemberKey,
     pub(in crate::account) id: String,
     pub(in crate::account) gave_code: bool,
-    /// See [`present`].
     pub(in crate::account) present: String,
 }
 

@@ -1,5 +1,3 @@
-//! The SQL of the second factor.
-
 use data_encoding::BASE32_NOPAD;
 use zeroize::Zeroizing;
 
@@ -11,7 +9,6 @@ use crate::store::{StoreError, Tx};
 pub(super) struct Stored {
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) is_enabled: bool,
-    /// The step of the last code that was used.
     pub(super) last_step: i64,
     /// When the secret was made with an enrolment code.
     pub(super) admitted: Option<Timestamp>,

@@ -1,5 +1,3 @@
-//! Adding a passkey.
-
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,9 +34,9 @@ const TOO_MANY: Problem =
 #[derive(Serialize, Deserialize)]
 struct Begun {
     member: i64,
-    /// The state of the library, in base 64.
+    /// In base 64.
     state: String,
-    /// The member's identifier for the device, in base 64.
+    /// For the device, in base 64.
     handle: String,
     gave_code: bool,
     /// Must be the same when the passkey is added.

@@ -1,5 +1,3 @@
-//! A sign-in with a passkey.
-
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,5 +1,3 @@
-//! The table of passkeys.
-
 use data_encoding::BASE64URL_NOPAD;
 use webauthn_rp::bin::Encode as _;
 use webauthn_rp::response::register::DynamicState;
@@ -9,7 +7,6 @@ use crate::base::clock::Timestamp;
 use crate::record::id::MemberKey;
 use crate::store::{Arg, StoreError, Tx};
 
-/// Values of the library are in base 64.
 pub(super) struct New {
     pub(super) id: String,
     pub(super) credential: String,
@@ -42,7 +39,6 @@ pub(super) fn insert(tx: &mut dyn Tx, member: MemberKey, new: &New) -> Result<bo
     Ok(tx.run(sql, &args)? > 0)
 }
 
-/// Returns each credential with its handle.
 pub(super) fn credentials(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<(String, String)>, StoreError> {
     let sql = "SELECT credential, handle FROM passkey WHERE member = $1 ORDER BY id";
     let rows = tx.rows(sql, &[member.into()])?.into_iter();

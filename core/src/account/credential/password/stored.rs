@@ -1,9 +1,6 @@
-//! Password hashes in the database: ours, and those of the systems that members were imported from.
-//!
-//! Argon2 is a PHC string. PBKDF2 and scrypt are as Werkzeug's `generate_password_hash` writes them:
-//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, where the salt is used as text, without decoding it. bcrypt
-//! is `$2b$12$` and 53 characters; the older `$2a$` and `$2y$` are the same function. An empty text means that the member has no
-//! password. The cost of a hash is bounded, so that an imported hash cannot exhaust memory or processor time.
+//! Password hashes: PHC strings of Argon2, and those of imported members. PBKDF2 and scrypt are as Werkzeug writes them
+//! (`pbkdf2:sha256:600000$salt$hex`, `scrypt:32768:8:1$salt$hex`; the salt is not decoded); bcrypt `$2a$`, `$2b$` and `$2y$` are
+//! one function. An empty text is no password. The cost is bounded, so that an imported hash cannot exhaust memory or time.
 
 use std::ops::RangeInclusive;
 
@@ -13,11 +10,10 @@ use data_encoding::{Encoding, Specification};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-/// The maximum memory of Argon2 or scrypt: 256 MiB.
 const MEMORY_KIB_MAX: u64 = 256 << 10;
-/// The maximum memory traffic of Argon2 or scrypt, memory times passes: 1 GiB, about a second.
+/// Memory times passes: 1 GiB takes about a second.
 const WORK_KIB_MAX: u64 = 1 << 20;
-/// The maximum number of PBKDF2 iterations: twice the recommended number for the fastest digest.
+/// Twice the recommended number for the fastest digest.
 const ITERATIONS_MAX: u32 = 2_800_000;
 const SALT_MAX: usize = 128;
 const SCRYPT_LEN: usize = 64;
@@ -27,7 +23,7 @@ const BCRYPT_COSTS: RangeInclusive<u32> = 4..=14;
 const BCRYPT_SALT: usize = 22;
 /// In bytes, without the last one, which is not written.
 const BCRYPT_HASH: usize = 23;
-/// The number of bytes of a password that bcrypt reads, with a NUL at its end.
+/// As many as bcrypt reads of a password, with a NUL at its end.
 const BCRYPT_BYTES: usize = 72;
 
 const FORM: &str =
@@ -36,7 +32,7 @@ const COSTLY: &str = "password_hash is too costly to check: at most 256 MiB, 1 G
 const NO_ITERATIONS: &str = "password_hash does not say how many iterations it was made with";
 
 pub(crate) enum Stored {
-    /// The account has no password: every password is wrong.
+    /// Every password is wrong.
     Nothing,
     Argon2(Box<PasswordHash>),
     Bcrypt {

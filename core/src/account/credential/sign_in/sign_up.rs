@@ -1,5 +1,3 @@
-//! Sign-up.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -132,9 +130,8 @@ fn register<T>(
 pub(in crate::account) struct New {
     pub(in crate::account) id: String,
     pub(in crate::account) nickname: String,
-    /// The hash of the password.
+    /// The hash.
     pub(in crate::account) password: String,
-    /// The name and the major, if the university has verified the member.
     pub(in crate::account) verified: Option<(String, String)>,
     pub(in crate::account) email: Option<Address>,
 }

@@ -1,5 +1,3 @@
-//! The operations that sign members in, and that change their password.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::NAMED_SEGMENT;
 
-/// The maximum length of a path in the log, in bytes.
+/// In bytes.
 const PATH_MAX: usize = 300;
 
 /// The path in the log of requests to paths without an operation, so that these have few rows. No request has this path, because
@@ -18,9 +18,8 @@ const SESSION: &str = "{session_obi}";
 pub struct Operation {
     pub(in crate::analysis::log) method: &'static str,
     pub(in crate::analysis::log) template: &'static str,
-    /// Whether the path has parameters and so differs from the template.
     varies: bool,
-    /// Whether the first parameter is a member's id.
+    /// The first parameter is a member's id.
     pub(super) names: bool,
 }
 

@@ -1,11 +1,6 @@
-//! The statements of published orders.
-
 use super::{BYTES_MAX, DELETE_MAX, NewOrder, OrderRow, StoreError, Timestamp, Tx, packed};
 use crate::store::{Arg, row_each, run_each};
 
-/// The number of members' feeds, see [`FeedKind::numbers`].
-///
-/// [`FeedKind::numbers`]: super::FeedKind::numbers
 const PERSONAL: i64 = 3;
 /// Like [`PERSONAL`], without the posts to skip in the row. Servers of earlier versions do not find these orders.
 const PERSONAL_SKIPPING_SEEN: i64 = 4;

@@ -1,5 +1,3 @@
-//! The acts of a member that sentences name.
-
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
@@ -24,11 +22,10 @@ pub(crate) struct OwnActs<'m> {
     by_feature: OnceCell<Postings>,
     /// The topics of these posts and the names of opened feeds as topics, sorted.
     topics: Vec<Feature>,
-    /// The names of opened feeds as tags, sorted.
+    /// Sorted.
     opened_tags: Vec<Feature>,
     /// The searches as they were written, the latest first.
     searched: &'m [(String, String)],
-    /// The words, tags and topics of the searches.
     search_features: Vec<Vec<(Feature, Number, f32)>>,
     /// The product of two word vectors times this factor is a cosine.
     word_unit: f32,
@@ -155,7 +152,6 @@ impl<'m> OwnActs<'m> {
         all
     }
 
-    /// Multiplies only the features of this kind.
     fn add_products(&self, kind: Kind, position: u32, sums: &mut [f32]) {
         let features = self.moment.index.features();
         let of_posts = || Postings::new(features, self.posts.iter().map(|own| own.position));

@@ -7,9 +7,7 @@ const NAME: &str = "replication";
 
 #[derive(Debug, Default)]
 struct Replication {
-    /// The setting `synchronous_standby_names`.
     names: String,
-    /// The setting `synchronous_commit`.
     commit: String,
     standbys: Vec<Standby>,
 }
