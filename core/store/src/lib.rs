@@ -23,7 +23,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use engine::{Committer, Engine};
-use location::Location;
 #[cfg(feature = "postgres")]
 use postgres::PgEngine;
 use sqlite::SqliteEngine;
@@ -69,6 +68,7 @@ pub use error::{ServerError, StoreError};
 pub use gathered_reads::GatheredReads;
 pub use gauges::{Commits, Follower};
 pub use isolation::Isolation;
+pub use location::Location;
 pub use pending::{Pending, PendingFuture};
 #[cfg(feature = "postgres")]
 pub use postgres::{InspectedServer, ServerTarget};

@@ -15,7 +15,7 @@ pub(super) fn query_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
         return None;
     }
     let Elements { each, from } = Elements::of(sql, types)?;
-    Some(format!("SELECT given.n, q.* FROM {from}, LATERAL (SELECT * FROM ({each}) AS s LIMIT 1) AS q"))
+    Some(format!("SELECT given.element, q.* FROM {from}, LATERAL (SELECT * FROM ({each}) AS s LIMIT 1) AS q"))
 }
 
 /// Inserts in the order of the elements. Returns `None` for a statement other than one that always inserts one row.
@@ -25,7 +25,7 @@ pub(super) fn insert_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
         return None;
     }
     let Elements { each, from } = Elements::of(values, types)?;
-    Some(format!("{into} SELECT {each} FROM {from} ORDER BY given.n"))
+    Some(format!("{into} SELECT {each} FROM {from} ORDER BY given.element"))
 }
 
 /// Elements change different rows, and their order matters only to the locks of an insertion. Returns `None` for a statement for
@@ -33,7 +33,7 @@ pub(super) fn insert_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
 pub(super) fn change_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     if let Some(Insert { into, values, then }) = Insert::of(sql) {
         let Elements { each, from } = Elements::of(values, types)?;
-        return Some(format!("{into} SELECT {each} FROM {from} ORDER BY given.n {then}"));
+        return Some(format!("{into} SELECT {each} FROM {from} ORDER BY given.element {then}"));
     }
     let (set, condition) = sql.trim().strip_prefix("UPDATE ")?.split_once("WHERE")?;
     let is_one = |part: &str| !part.contains("SELECT") && !part.contains("FROM");
@@ -71,9 +71,9 @@ pub(super) fn insert_absent_over_arrays(sql: &str, types: &[Type]) -> Option<Str
     let (keys, inserted) = (keys.join(", "), inserted.join(", "));
     Some(format!(
         "WITH given AS MATERIALIZED (SELECT * FROM {from}),
-         inserted AS (INSERT INTO {table}({columns}) SELECT {selected} FROM given {condition} ORDER BY given.n
+         inserted AS (INSERT INTO {table}({columns}) SELECT {selected} FROM given {condition} ORDER BY given.element
                       ON CONFLICT ({keys}) DO NOTHING RETURNING {keys})
-         SELECT min(given.n) FROM inserted JOIN given ON {same} GROUP BY {inserted}"
+         SELECT min(given.element) FROM inserted JOIN given ON {same} GROUP BY {inserted}"
     ))
 }
 
@@ -106,7 +106,7 @@ fn in_parentheses(text: &str) -> Option<&str> {
 struct Elements {
     /// With columns of `given` in place of the arguments.
     each: String,
-    /// The table `given` with the elements and their number `n`.
+    /// The table `given` with the elements, and their number in `element`: no table has a column of this name.
     from: String,
 }
 
@@ -138,7 +138,7 @@ impl Elements {
         arrays.reverse();
         names.reverse();
         let (arrays, names) = (arrays.join(", "), names.join(", "));
-        Some(Self { each, from: format!("unnest({arrays}) WITH ORDINALITY AS given ({names}, n)") })
+        Some(Self { each, from: format!("unnest({arrays}) WITH ORDINALITY AS given ({names}, element)") })
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
         let sql = "SELECT key FROM member WHERE folded = $1 AND key > $2";
         assert_eq!(
             query_over_arrays(sql, &[Type::TEXT, Type::INT8]).unwrap(),
-            "SELECT given.n, q.* FROM unnest((SELECT $1::text[]), (SELECT $2::int8[])) WITH ORDINALITY AS given (p1, p2, n), \
+            "SELECT given.element, q.* FROM unnest((SELECT $1::text[]), (SELECT $2::int8[])) WITH ORDINALITY AS given (p1, p2, element), \
              LATERAL (SELECT * FROM \
              (SELECT key FROM member WHERE folded = (given.p1 COLLATE \"C\") AND key > given.p2) AS s LIMIT 1) AS q"
         );
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(
             insert_over_arrays(sql, &[Type::TEXT, Type::INT8]).unwrap(),
             "INSERT INTO label (name, post, topic) SELECT (given.p1 COLLATE \"C\"), abs(given.p2), 1 FROM \
-             unnest((SELECT $1::text[]), (SELECT $2::int8[])) WITH ORDINALITY AS given (p1, p2, n) ORDER BY given.n"
+             unnest((SELECT $1::text[]), (SELECT $2::int8[])) WITH ORDINALITY AS given (p1, p2, element) ORDER BY given.element"
         );
     }
 
@@ -201,9 +201,9 @@ mod tests {
         assert_eq!(
             words.join(" "),
             "WITH given AS MATERIALIZED (SELECT * FROM unnest((SELECT $1::int8[]), (SELECT $2::int8[]), (SELECT $3::int8[])) \
-             WITH ORDINALITY AS given (p1, p2, p3, n)), inserted AS (INSERT INTO liked (member, post, date) SELECT given.p3, given.p1, given.p2 FROM given \
-             WHERE NOT EXISTS (SELECT 1 FROM recent WHERE member = given.p3 AND post = given.p1) ORDER BY given.n ON CONFLICT \
-             (member, post) DO NOTHING RETURNING member, post) SELECT min(given.n) FROM inserted JOIN given ON \
+             WITH ORDINALITY AS given (p1, p2, p3, element)), inserted AS (INSERT INTO liked (member, post, date) SELECT given.p3, given.p1, given.p2 FROM given \
+             WHERE NOT EXISTS (SELECT 1 FROM recent WHERE member = given.p3 AND post = given.p1) ORDER BY given.element ON CONFLICT \
+             (member, post) DO NOTHING RETURNING member, post) SELECT min(given.element) FROM inserted JOIN given ON \
              inserted.member = given.p3 AND inserted.post = given.p1 GROUP BY inserted.member, inserted.post"
         );
         for sql in [
@@ -219,10 +219,11 @@ mod tests {
     #[test]
     fn a_change_of_other_rows_takes_arrays_of_its_arguments() {
         let types = [const { Type::INT8 }; 2];
-        let from = "unnest((SELECT $1::int8[]), (SELECT $2::int8[])) WITH ORDINALITY AS given (p1, p2, n)";
+        let from =
+            "unnest((SELECT $1::int8[]), (SELECT $2::int8[])) WITH ORDINALITY AS given (p1, p2, element)";
         let sql = "INSERT INTO acts (member, n) VALUES ($1, $2) ON CONFLICT (member) DO UPDATE SET n = acts.n + excluded.n";
         let expected = format!(
-            "INSERT INTO acts (member, n) SELECT given.p1, given.p2 FROM {from} ORDER BY given.n \
+            "INSERT INTO acts (member, n) SELECT given.p1, given.p2 FROM {from} ORDER BY given.element \
              ON CONFLICT (member) DO UPDATE SET n = acts.n + excluded.n"
         );
         assert_eq!(change_over_arrays(sql, &types).unwrap(), expected);
