@@ -8,10 +8,12 @@ use tidings_cluster::{Engine, Scratch};
 use crate::Tidings;
 use crate::account::{AccessToken, Caller, Client, ClientInfo, Operator, SignIn, SignInUp, SignUp, key};
 use crate::admin;
+use crate::audit::{self, AuditRecord};
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::{Config, Secret, Zone};
 use crate::import::{Import as _, Report, to_the_end};
 use crate::member;
+use crate::notice;
 use crate::post::{self, Draft};
 use crate::record::error::Result;
 use crate::record::id::PostKey;
@@ -53,6 +55,11 @@ impl Draft {
     pub(crate) fn dated(self, date: Timestamp) -> Self {
         Self { date: Some(date.to_string()), ..self }
     }
+}
+
+/// Returns the draft of a notice that everybody sees.
+pub(crate) fn notice(title: impl Into<String>) -> notice::Draft {
+    notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() }
 }
 
 /// Inserts a post; returns its id.
@@ -169,6 +176,14 @@ fn in_utc(mut config: Config) -> Config {
     config
 }
 
+/// Returns the caller of another request with the same token.
+pub(crate) fn again(caller: &Caller) -> Caller {
+    match caller {
+        Caller::Token(token) => Caller::token(token.text()),
+        other => other.clone(),
+    }
+}
+
 impl Service {
     /// Opens the database again at the same time with the same settings, so that all caches are empty.
     pub(crate) fn reopened(self) -> Self {
@@ -191,6 +206,35 @@ impl Service {
 
     pub(crate) fn path(&self) -> std::path::PathBuf {
         self.database.path()
+    }
+
+    /// Runs a statement that another program could, and returns the number of rows.
+    pub(crate) fn run(&self, sql: &str) -> u64 {
+        let sql = sql.to_owned();
+        self.store().write(Isolation::Alone, move |tx| tx.run(&sql, &[])).unwrap()
+    }
+
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        self.store().read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
+    }
+
+    /// Returns the texts of the first column.
+    pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
+        let rows = self.store().read(|tx| tx.rows(sql, &[])).unwrap();
+        rows.into_iter().map(|mut row| row.take(0).unwrap()).collect()
+    }
+
+    /// Returns the records of the audit trail, the latest first.
+    pub(crate) fn trail(&self) -> Vec<AuditRecord> {
+        self.call(&Caller::Operator, audit::List::default()).unwrap().audit
+    }
+
+    pub(crate) fn blacklist(&self, id: &str) {
+        self.call(&Caller::Operator, admin::PushBlacklist { user_id: id.into() }).unwrap();
+    }
+
+    pub(crate) fn remove_member(&self, id: &str) {
+        self.call(&Caller::Operator, member::Remove { user_id: id.into() }).unwrap();
     }
 
     /// Makes a commit fail after all its writes, with [`StoreError::Dangling`].
