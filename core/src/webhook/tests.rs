@@ -11,7 +11,6 @@ use super::send::Outgoing;
 use super::*;
 use crate::Tidings;
 use crate::account::Caller;
-use crate::audit;
 use crate::base::clock::SECOND_MS;
 use crate::base::config::Config;
 use crate::feedback;
@@ -20,7 +19,7 @@ use crate::record::error::Error;
 use crate::record::jobs::{DELAYS, Failed, Transport, Worker};
 use crate::store::Isolation;
 use crate::store::StoreError;
-use crate::testing::{NOW, Service, service, service_with};
+use crate::testing::{self, NOW, Service, service, service_with};
 
 /// What a receiver got: the id, the URL, the body and the number of secrets.
 type Received = (String, String, Value, usize);
@@ -70,15 +69,9 @@ fn hook(tidings: &Tidings, name: &str) -> WebhookSecret {
 }
 
 fn publish(tidings: &Tidings, title: &str, change: impl FnOnce(&mut notice::Draft)) -> String {
-    let mut draft =
-        notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() };
+    let mut draft = testing::notice(title);
     change(&mut draft);
     tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap().id.to_string()
-}
-
-/// Runs a statement that another program could.
-fn run(service: &Service, sql: &'static str) {
-    service.store().write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
 }
 
 fn test(tidings: &Tidings, name: &str) -> Result<()> {
@@ -169,9 +162,7 @@ fn a_notice_is_announced_when_guests_see_it_for_the_first_time() {
     worker.settle();
     assert_eq!(receivers.texts(), ["notice.published Later"]);
     // Saved drafts publish too.
-    let fields =
-        notice::Draft { title: Some("Draft".into()), post: Some("P".into()), ..notice::Draft::default() };
-    let draft = notice::SaveDraft { draft: None, notice: None, fields };
+    let draft = notice::SaveDraft { draft: None, notice: None, fields: testing::notice("Draft") };
     let draft = service.call(&Caller::Operator, draft).unwrap();
     service.call(&Caller::Operator, notice::PublishDraft { draft_obi: draft.id.to_string() }).unwrap();
     let (mut other, received) = self::worker(&service);
@@ -212,7 +203,7 @@ fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
     assert_eq!(receivers.texts(), ["notice.published Library"]);
     for (attempts, seconds) in (1..).zip(DELAYS) {
         let listed = service.call(&Caller::Operator, ListDeliveries {}).unwrap().deliveries;
-        let wait = listed[0].next_attempt.unwrap() - service.clock().now();
+        let wait = listed[0].next_attempt.unwrap() - service.now();
         assert!(
             (seconds * SECOND_MS..=seconds * SECOND_MS * 6 / 5).contains(&wait),
             "{seconds} s: {wait} ms"
@@ -235,7 +226,7 @@ fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
     assert_eq!(refusal(retry("nothing")), "Not found");
     retry(&dead.id).unwrap();
     let (mut repaired, received) = self::worker(&service);
-    run(&service, "UPDATE webhook SET url = 'https://repaired.example.org/' WHERE name = 'down'");
+    service.run("UPDATE webhook SET url = 'https://repaired.example.org/' WHERE name = 'down'");
     worker.release();
     repaired.settle();
     let again = received.take();
@@ -249,9 +240,9 @@ fn a_delivery_that_the_database_could_not_read_is_sent_later() {
     let (mut worker, receivers) = worker(&service);
     hook(&service, "one");
     send_feedback(&service, &service.member("ann"), "Too loud");
-    run(&service, "ALTER TABLE feedback RENAME TO moved");
+    service.run("ALTER TABLE feedback RENAME TO moved");
     assert!(worker.pass().is_err());
-    run(&service, "ALTER TABLE moved RENAME TO feedback");
+    service.run("ALTER TABLE moved RENAME TO feedback");
     worker.settle();
     assert_eq!(receivers.texts(), ["feedback.created Too loud"]);
 }
@@ -326,8 +317,7 @@ fn a_replaced_secret_also_signs_for_a_day() {
     assert_eq!(secrets(), 1);
     let shown = serde_json::to_string(&service.call(&Caller::Operator, List {}).unwrap()).unwrap();
     assert!(!shown.contains("whsec_"), "{shown}");
-    let trail = service.call(&Caller::Operator, audit::List::default()).unwrap();
-    assert!(!format!("{trail:?}").contains("whsec_"));
+    assert!(!format!("{:?}", service.trail()).contains("whsec_"));
 }
 
 #[test]
@@ -337,7 +327,7 @@ fn feedback_of_a_removed_member_does_not_name_them() {
     let ann = service.member("ann");
     hook(&service, "one");
     send_feedback(&service, &ann, "Too loud");
-    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
+    service.remove_member("ann");
     worker.settle();
     assert_eq!(receivers.take()[0].2["data"]["author"], "removed");
 }
