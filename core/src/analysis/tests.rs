@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
 use crate::record::answer::SUCCESS;
-use crate::testing::Service;
+use crate::testing::{Service, again};
 
 mod bursts;
 mod counts;
@@ -93,19 +93,4 @@ impl Service {
 /// Returns the visits by student number.
 fn students(day: &Day) -> Vec<(&str, i64)> {
     day.today_student_visitor.iter().map(|s| (s.student_num.as_str(), s.count)).collect()
-}
-
-/// Returns the hours with visitors.
-fn hours(day: &Day) -> Vec<(usize, i64)> {
-    let hours = day.today_time_visitor.iter().map(|hour| (hour.time, hour.visitor));
-    assert_eq!(day.today_time_visitor.len(), 24);
-    hours.filter(|(_, visitors)| *visitors > 0).collect()
-}
-
-/// Returns a new caller with the same token, as for the caller's next request.
-fn again(caller: &Caller) -> Caller {
-    match caller {
-        Caller::Token(token) => Caller::token(token.text()),
-        other => other.clone(),
-    }
 }

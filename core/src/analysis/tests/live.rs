@@ -1,7 +1,7 @@
 //! Tests of the live figures of the current day, and of periods of days.
 
 use super::*;
-use crate::testing::service;
+use crate::testing::{draft, publish, service};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
@@ -18,12 +18,7 @@ fn act(service: &Service, ann: &Caller, post: &str) {
 }
 
 fn post(service: &Service) -> String {
-    let draft = crate::post::Draft {
-        title: Some("t".into()),
-        url: Some("https://a.b/".into()),
-        ..crate::post::Draft::default()
-    };
-    service.call(&Caller::Operator, crate::post::Insert { draft }).unwrap().id.to_string()
+    publish(service, draft("t", "https://a.b/"))
 }
 
 #[test]

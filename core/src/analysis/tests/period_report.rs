@@ -5,7 +5,7 @@ use crate::base::clock::Timestamp;
 use crate::base::config::Config;
 use crate::post::{self, Draft};
 use crate::record::answer::Ready;
-use crate::testing::{service, service_at};
+use crate::testing::{draft, publish, service, service_at};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
@@ -16,14 +16,9 @@ fn at(time: &str, zone: &str) -> Service {
 }
 
 fn insert(service: &Service, title: &str, date: &str, topics: &[&str]) -> String {
-    let draft = Draft {
-        title: Some(title.into()),
-        url: Some(format!("https://news.example.org/{title}")),
-        date: Some(date.into()),
-        topic: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    let topic = Some(topics.iter().map(|topic| (*topic).to_owned()).collect());
+    let draft = draft(title, format!("https://news.example.org/{title}"));
+    publish(service, Draft { date: Some(date.into()), topic, ..draft })
 }
 
 fn view(service: &Service, id: &str, times: usize) {
@@ -59,8 +54,9 @@ fn the_last_30_days_are_the_default_and_an_empty_report_is_complete() {
 fn a_period_ends_today_at_the_latest_and_has_at_most_366_days() {
     let service = service();
     let of = |from: Option<&str>, to: Option<&str>| {
+        let report = GetReport { from: from.map(str::to_owned), to: to.map(str::to_owned) };
         service
-            .call(&Caller::Guest, GetReport { from: from.map(str::to_owned), to: to.map(str::to_owned) })
+            .call(&Caller::Guest, report)
             .map(|report| report.fields())
             .map(|report| (report.from, report.to))
     };
