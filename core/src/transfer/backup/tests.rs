@@ -3,7 +3,6 @@ use std::ops::ControlFlow;
 #[cfg(unix)]
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tidings_cluster::{Scratch, only_on_sqlite};
@@ -12,10 +11,10 @@ use super::*;
 use crate::account::Caller;
 use crate::account::key::{self, Scope};
 use crate::base::files::{key_file, previous_key_file};
-use crate::notice::{self, Draft};
+use crate::notice;
 use crate::post;
 use crate::record::export::{Export as _, ExportLines as _};
-use crate::testing::{NOW, Service, operator, service, sign_in};
+use crate::testing::{self, NOW, Service, operator, service, sign_in};
 use crate::{Surface, Tidings};
 use crate::{admin, webhook};
 
@@ -37,8 +36,7 @@ fn put(database: &Path, from: &Path) -> Result<Restored> {
 }
 
 fn notice(tidings: &Tidings, title: &str) {
-    let draft = Draft { title: Some(title.into()), post: Some("p".into()), ..Draft::default() };
-    tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap();
+    tidings.call(&Caller::Operator, notice::Insert { draft: testing::notice(title) }).unwrap();
 }
 
 fn titles(database: &Path) -> Vec<String> {
@@ -64,51 +62,6 @@ fn closed() -> (Scratch, PathBuf, PathBuf) {
     let (database, file) = (dir.path(), dir.folder().join("copy.db"));
     copy(&database, &file).unwrap();
     (dir, database, file)
-}
-
-#[test]
-fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
-    only_on_sqlite!("backups are copies of the file");
-    let service = service();
-    let text = "x".repeat(20_000);
-    let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), ..Draft::default() };
-    for n in 0..300 {
-        service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
-    }
-    let (over, written) = (AtomicBool::new(false), AtomicU64::new(300));
-    let mut steps = Vec::new();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                let n = written.load(Ordering::Relaxed);
-                service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
-                written.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        for round in 0..3 {
-            let file = service.database.folder().join(format!("copy-{round}.db"));
-            let before = written.load(Ordering::Relaxed);
-            let report = backup(
-                operator(),
-                &service.path().into(),
-                &file,
-                &mut |step| steps.push(step),
-                &CancelFlag::default(),
-            )
-            .unwrap();
-            let after = written.load(Ordering::Relaxed) + 1;
-            assert_eq!(report.bytes, fs::metadata(&file).unwrap().len());
-            let copy = Tidings::open(&file).unwrap();
-            let list = copy.call(&Caller::Operator, notice::List::default()).unwrap();
-            let count = list.notices().len() as u64;
-            assert!((before..=after).contains(&count), "{before} {count} {after}");
-            let numbers: Vec<u64> = list.notices().iter().map(|n| n.title.parse().unwrap()).collect();
-            assert!(numbers.iter().rev().copied().eq(0..count), "all notices up to the snapshot");
-        }
-        over.store(true, Ordering::Relaxed);
-    });
-    assert!(steps.contains(&Step::Checking));
-    assert!(steps.len() > 10, "in steps");
 }
 
 #[test]
@@ -256,11 +209,6 @@ fn an_open_database_is_not_replaced() {
     assert_eq!(titles(&database), ["one"]);
 }
 
-fn set_role(service: &Service, id: &str, scopes: &str) {
-    let scopes = scopes.split_whitespace().map(str::to_owned).collect();
-    service.call(&Caller::Operator, crate::member::SetRole { user_id: id.into(), scopes }).unwrap();
-}
-
 #[test]
 fn what_was_revoked_since_the_backup_stays_revoked() {
     only_on_sqlite!("backups are copies of the file");
@@ -269,12 +217,9 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     for id in ["ann", "ben", "cid", "dan"] {
         service.admin(id);
     }
-    for id in ["eve", "fay", "gus"] {
-        service.member(id);
-    }
-    for (id, scopes) in [("eve", "members"), ("fay", "posts notices"), ("gus", "front")] {
-        set_role(&service, id, scopes);
-    }
+    service.member_with("eve", &[Scope::Members]);
+    service.member_with("fay", &[Scope::Posts, Scope::Notices]);
+    service.member_with("gus", &[Scope::Front]);
     let add = |name: &str| {
         let scopes = vec![Scope::Posts.name().into()];
         service.call(operator, key::Add { name: name.into(), scopes, expires: None }).unwrap().key
@@ -295,10 +240,12 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     service.call(operator, key::Revoke { key_obi: "lost".into() }).unwrap();
     service.call(operator, webhook::Remove { webhook_obi: "lost hook".into() }).unwrap();
     service.call(operator, admin::Revoke { user_id: "ben".into() }).unwrap();
-    service.call(operator, crate::member::Remove { user_id: "cid".into() }).unwrap();
-    service.call(operator, admin::PushBlacklist { user_id: "eve".into() }).unwrap();
-    set_role(&service, "fay", "posts front");
-    set_role(&service, "gus", "front members");
+    service.remove_member("cid");
+    service.blacklist("eve");
+    for (id, scopes) in [("fay", ["posts", "front"]), ("gus", ["front", "members"])] {
+        let scopes = scopes.map(str::to_owned).into();
+        service.call(operator, crate::member::SetRole { user_id: id.into(), scopes }).unwrap();
+    }
     let Service { tidings, database: _dir } = service;
     drop(tidings);
     let expected = RevokedAgain {
@@ -412,24 +359,4 @@ fn a_backup_is_restored_where_there_was_no_database() {
     let trail = restored.call(&Caller::Operator, crate::audit::List::default()).unwrap();
     assert_eq!((&*trail.audit[0].action, &*trail.audit[0].actor), ("store.restore", "root"));
     assert!(put(&dir.folder().join("no").join("where.db"), &file).is_err());
-}
-
-#[test]
-fn a_restored_database_can_be_searched() {
-    only_on_sqlite!("backups are copies of the file");
-    let (dir, database, _) = closed();
-    let tidings = Tidings::open(&database).unwrap();
-    let draft = post::Draft {
-        title: Some("A borrowed checker".into()),
-        url: Some("https://a.example/".into()),
-        ..post::Draft::default()
-    };
-    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap();
-    let file = dir.folder().join("posts.db");
-    copy(&database, &file).unwrap();
-    drop(tidings);
-    put(&database, &file).unwrap();
-    let tidings = Tidings::open(&database).unwrap();
-    let found = crate::testing::search(&tidings, "checker", 10).unwrap();
-    assert_eq!(found.search_result.len(), 1);
 }
