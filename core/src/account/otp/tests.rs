@@ -10,8 +10,8 @@ use crate::base::client::Client;
 use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
 use crate::mail::tests::{Mailing, config, text};
-use crate::testing::{RunFor as _, Service, service, service_with, sign_in};
-use crate::{Caller, Tidings, admin, member};
+use crate::testing::{RunFor as _, Service, again, service, service_with, sign_in};
+use crate::{Caller, Tidings, admin};
 
 mod guessing;
 mod sessions;
@@ -58,12 +58,6 @@ pub(in crate::account) fn enable(service: &Service, caller: &Caller, id: &str) -
     let codes = enabled(service, caller, &phone.code(service)).unwrap();
     service.clock().advance(STEP_MS);
     (phone, codes.recovery_codes)
-}
-
-/// Returns the caller of another request with the same token.
-fn again(caller: &Caller) -> Caller {
-    let Caller::Token(token) = caller else { unreachable!("it is a token") };
-    Caller::token(token.text())
 }
 
 /// Tries to sign in with the right password.
@@ -211,15 +205,13 @@ fn a_second_factor_goes_with_its_member() {
     let service = service();
     let ann = service.member("ann");
     enable(&service, &ann, "ann");
-    service.call(&Caller::Operator, member::Remove { user_id: "ann".into() }).unwrap();
+    service.remove_member("ann");
     service.clock().advance(DAY_MS);
     service.member("ann");
     signed_in(&service, "ann", None);
-    let count = |table: &str| {
-        let sql = format!("SELECT count(*) FROM {table}");
-        service.store().read(|tx| tx.one(&sql, &[])?.take::<i64>(0)).unwrap()
-    };
-    assert_eq!((count("second_factor"), count("recovery_code")), (0, 0));
+    for table in ["second_factor", "recovery_code"] {
+        assert_eq!(service.number(&format!("SELECT count(*) FROM {table}")), 0);
+    }
 }
 
 #[test]

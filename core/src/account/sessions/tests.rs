@@ -8,8 +8,8 @@ use crate::account::{ChangePassword, ClientInfo, find};
 use crate::audit::List;
 use crate::base::clock::DAY_MS;
 use crate::mail::tests::text;
-use crate::testing::{NOW, RunFor as _, Service, service, sign_in};
-use crate::{admin, member, profile};
+use crate::testing::{NOW, RunFor as _, Service, again, service, sign_in};
+use crate::{member, profile};
 
 const HOUR: i64 = 60 * 60 * SECOND_MS;
 const CURL: &str = "curl/8.5.0";
@@ -22,12 +22,6 @@ fn on(user_agent: &str) -> ClientInfo {
 fn signed_in(service: &Tidings, id: &str, user_agent: &str) -> Caller {
     let token = sign_in(service, id, &format!("password of {id}"), on(user_agent)).unwrap();
     Caller::token(token.access_token)
-}
-
-/// Returns the caller of another request with the same token.
-fn again(caller: &Caller) -> Caller {
-    let Caller::Token(token) = caller else { unreachable!("it is a token") };
-    Caller::token(token.text())
 }
 
 fn works(service: &Tidings, caller: &Caller) -> bool {
@@ -51,7 +45,7 @@ fn sign_out(service: &Service, caller: &Caller, id: &str) -> String {
 }
 
 fn count(service: &Service) -> i64 {
-    service.store().read(|tx| tx.one("SELECT count(*) FROM session", &[])?.take(0)).unwrap()
+    service.number("SELECT count(*) FROM session")
 }
 
 #[test]
@@ -200,8 +194,8 @@ fn a_removed_or_blacklisted_member_has_no_sessions() {
     let service = service();
     service.member("ann");
     service.member("ben");
-    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
-    service.call(&Caller::Operator, member::Remove { user_id: "ben".into() }).unwrap();
+    service.blacklist("ann");
+    service.remove_member("ben");
     assert_eq!(count(&service), 0);
     assert_eq!(text(sign_in(&service, "ann", "password of ann", None)), "blacklist user");
 }
