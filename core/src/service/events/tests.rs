@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::Caller;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{self, NOW, Service, draft, publish, service};
 use crate::{notice, post};
 
 const OPERATOR: Caller = Caller::Operator;
@@ -25,12 +25,7 @@ fn told(news: &News) -> Vec<String> {
 }
 
 fn notice(title: &str, activation: i64) -> notice::Draft {
-    notice::Draft {
-        title: Some(title.into()),
-        post: Some("Text".into()),
-        activation: Some(activation),
-        ..notice::Draft::default()
-    }
+    notice::Draft { activation: Some(activation), ..testing::notice(title) }
 }
 
 fn insert_notice(service: &Service, title: &str, activation: i64) -> String {
@@ -43,16 +38,8 @@ fn update_notice(service: &Service, id: &str, title: Option<&str>, activation: O
 }
 
 fn insert_posts(service: &Service, numbers: std::ops::Range<usize>) -> Vec<String> {
-    let insert = |n| {
-        let draft = post::Draft {
-            title: Some(format!("Post {n}")),
-            url: Some(format!("https://a.example/{n}")),
-            topic: Some(vec!["news".into()]),
-            ..post::Draft::default()
-        };
-        service.call(&OPERATOR, post::Insert { draft }).unwrap().id.to_string()
-    };
-    numbers.map(insert).collect()
+    let post = |n| draft(format!("Post {n}"), format!("https://a.example/{n}")).with_topic("news");
+    numbers.map(|n| publish(service, post(n))).collect()
 }
 
 #[test]
@@ -117,13 +104,8 @@ fn posts_are_told_once_and_removed_ones_are_withdrawn() {
     let removed = follower.look();
     assert!(removed.events.is_empty());
     assert_eq!(removed.withdrawn, [news.events[1].mark.subject.unwrap()]);
-    let draft = post::Draft {
-        title: Some("Ended".into()),
-        url: Some("https://a.example/ended".into()),
-        end_date: Some(NOW.to_string()),
-        ..post::Draft::default()
-    };
-    service.call(&OPERATOR, post::Insert { draft }).unwrap();
+    let ended = draft("Ended", "https://a.example/ended");
+    publish(&service, post::Draft { end_date: Some(NOW.to_string()), ..ended });
     assert!(told(&follower.look()).is_empty());
 }
 
