@@ -7,7 +7,6 @@ use super::*;
 use crate::account::email::GetEmail;
 use crate::account::members::{self, MemberEntry};
 use crate::account::{Caller, otp};
-use crate::audit;
 use crate::base::client::Client;
 use crate::base::config::{Issuer as IssuerUrl, Oidc, Secret};
 use crate::mail::tests::text;
@@ -147,7 +146,7 @@ fn an_account_with_the_same_id_is_linked_with_its_password_only() {
     assert_eq!(world.link(&ben, &code, "password of ben"), "incorrect code", "it is about another account");
     assert_eq!(world.link(&ann, &code, PW), "success");
     assert_eq!(world.link(&ann, &code, PW), "incorrect code", "it works once");
-    let trail = world.service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
+    let trail = world.service.trail();
     assert_eq!((&*trail[0].action, &*trail[0].actor), ("member.link", "ann"));
     // Now the person is the member, whatever the id, and the password still works.
     world.claim(json!({ "preferred_username": "someone" }));
@@ -193,8 +192,7 @@ fn a_second_factor_is_asked_for_and_a_blacklisted_member_refused() {
     assert_eq!(exchange(Some("000000".into())), "incorrect otp");
     assert_eq!(exchange(Some(recovery[0].clone())), "success");
     assert_eq!(exchange(None), "incorrect code");
-    let blacklist = crate::admin::PushBlacklist { user_id: "ann".into() };
-    world.service.call(&Caller::Operator, blacklist).unwrap();
+    world.service.blacklist("ann");
     assert_eq!(world.exchange(&world.person()), "blacklist user");
 }
 
@@ -364,9 +362,8 @@ fn there_is_no_single_sign_on_unless_it_is_set_up() {
 fn a_removed_member_leaves_no_link() {
     let world = world();
     world.signed_in();
-    world.service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
-    let links = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM oidc_identity", &[])?.take::<i64>(0);
-    assert_eq!(world.service.store().read(links).unwrap(), 0);
+    world.service.remove_member("ann");
+    assert_eq!(world.service.number("SELECT count(*) FROM oidc_identity"), 0);
     world.signed_in();
 }
 

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::account::{Caller, ChangePassword};
+use crate::account::ChangePassword;
 use crate::base::clock::SECOND_MS;
 use crate::mail::tests::text;
 use crate::service::retention;
@@ -31,7 +31,7 @@ fn lock(service: &Service) {
 }
 
 fn count(service: &Service) -> i64 {
-    service.store().read(|tx| tx.one("SELECT count(*) FROM sign_in_place", &[])?.take(0)).unwrap()
+    service.number("SELECT count(*) FROM sign_in_place")
 }
 
 #[test]
@@ -64,9 +64,7 @@ fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
     let service = service();
     let (ann, _) = (service.member("ann"), service.member("ben"));
     assert_eq!(["ann", "ben"].map(|id| try_in(&service, id, CAMPUS)), ["success"; 2]);
-    let sql = "SELECT place FROM sign_in_place ORDER BY member";
-    let rows = service.store().read(|tx| tx.rows(sql, &[])).unwrap();
-    let stored: Vec<String> = rows.into_iter().map(|mut row| row.take(0).unwrap()).collect();
+    let stored = service.texts("SELECT place FROM sign_in_place ORDER BY member");
     assert!(stored.len() == 2 && stored[0] != stored[1], "{stored:?}");
     assert!(stored.iter().all(|place| place.len() == 32), "{stored:?}");
     // A changed password begins a session, too.
@@ -74,7 +72,7 @@ fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
     let form = ChangePassword { pw: pw.clone(), new_pw: pw.clone(), new_pw_check: pw };
     form.run_for(&service, &ann, Some(at(9)).into()).unwrap();
     assert_eq!(count(&service), 3);
-    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
+    service.remove_member("ann");
     assert_eq!(count(&service), 1);
 }
 

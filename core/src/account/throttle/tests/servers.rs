@@ -109,10 +109,7 @@ fn rows_without_current_failures_are_deleted() {
         service.throttle().begin(Some("ann"), client, || Ok(false)).unwrap().failed();
     };
     (0..20).for_each(fail);
-    let count = || {
-        let sql = "SELECT count(*) FROM sign_in_failure";
-        service.store().read(|tx| tx.one(sql, &[])?.take::<i64>(0)).unwrap()
-    };
+    let count = || service.number("SELECT count(*) FROM sign_in_failure");
     assert_eq!(count(), 40);
     retention::delete_expired(&service);
     assert_eq!(count(), 40);
@@ -126,13 +123,12 @@ fn rows_without_current_failures_are_deleted() {
 fn a_flood_of_rows_removes_those_with_the_fewest_failures() {
     let Some((service, _)) = servers() else { return };
     (0..6).for_each(|_| fail(&service, "ann"));
-    let flood = "INSERT INTO sign_in_failure (kind, key, failures, last, times, running, reserved, until)
-                 SELECT 1, n, 1, $1::bigint, '', 0, 0, $1::bigint + 1000 FROM generate_series(1, 200100) n";
-    let now = service.now();
-    let flooded = service.store().write(Isolation::Alone, move |tx| tx.run(flood, &[now.into()]));
-    flooded.unwrap();
+    let now = service.now().as_millis();
+    service.run(&format!(
+        "INSERT INTO sign_in_failure (kind, key, failures, last, times, running, reserved, until)
+         SELECT 1, n, 1, {now}, '', 0, 0, {now} + 1000 FROM generate_series(1, 200100) n"
+    ));
     retention::delete_expired(&service);
-    let sql = "SELECT count(*) FROM sign_in_failure";
-    assert_eq!(service.store().read(|tx| tx.one(sql, &[])?.take::<i64>(0)).unwrap(), 200_000);
+    assert_eq!(service.number("SELECT count(*) FROM sign_in_failure"), 200_000);
     assert!(!begins(&service, "ann"));
 }

@@ -5,10 +5,10 @@ use tidings_cluster::{Cluster, Database, is_installed};
 use crate::account::Caller;
 use crate::base::clock::Clock;
 use crate::base::config::{Config, Secret};
-use crate::post::{self, Draft};
+use crate::post;
 use crate::record::error::{Error, Result};
 use crate::store::{ServerError, StoreError};
-use crate::testing::{NOW, operator};
+use crate::testing::{NOW, draft, operator, publish};
 use crate::transfer::check::{CancelFlag, Check, Checks, Context, check, repair};
 use crate::{Tidings, account};
 
@@ -43,13 +43,8 @@ fn lively(url: &str) -> Tidings {
     let form = account::SignUp { id: "ann".into(), pw, pw_check, nickname: "Ann".into(), email: None };
     let ann = Caller::token(tidings.call(&Caller::Guest, form).unwrap().access_token);
     for n in 0..3 {
-        let draft = Draft {
-            title: Some(format!("Post {n} about crabs")),
-            url: Some(format!("https://a.example/{n}")),
-            topic: Some(vec!["sea".into()]),
-            ..Draft::default()
-        };
-        let id = tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string();
+        let draft = draft(format!("Post {n} about crabs"), format!("https://a.example/{n}"));
+        let id = publish(&tidings, draft.with_topic("sea"));
         post::view(&tidings, &ann, &id).wait().unwrap();
         post::like(&tidings, &ann, &id).wait().unwrap();
     }
@@ -113,9 +108,7 @@ fn wrong_rows_on_a_server_are_repaired_while_another_process_writes() {
     // The view of the member who does not exist counts, as those of removed members do.
     assert_eq!(database.query(&sql, &[]), [[one(), Some("2".to_owned())], [one(), one()]]);
     // The open handle goes on writing, and the lane of the repair is free.
-    let draft =
-        Draft { title: Some("More".into()), url: Some("https://a.example/9".into()), ..Draft::default() };
-    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    publish(&tidings, draft("More", "https://a.example/9"));
     assert_eq!(database.query("SELECT count(*) FROM lane WHERE until > 0", &[]), [[one()]]);
     assert_eq!(wrong(database.url()), [] as [&str; 0]);
 }

@@ -14,19 +14,6 @@ fn write(location: &Location) -> i64 {
 }
 
 #[test]
-fn a_database_returns_from_a_server_as_it_was() {
-    let Some(mut places) = places() else { return };
-    let (source, server, back) = (places.posts("a.db"), places.server(), places.file("b.db"));
-    let report = copied(&source, &server).unwrap();
-    assert_eq!((report.replaced, &*report.failed), (0, &[][..]));
-    assert_equal(&source, &server);
-    assert_eq!(copied(&server, &back).unwrap(), report);
-    assert_equal(&source, &back);
-    let posts = exported(&source);
-    assert!(posts == exported(&server) && posts == exported(&back));
-}
-
-#[test]
 fn odd_values_return_from_a_server_as_they_were() {
     let Some(mut places) = places() else { return };
     let (source, server, other, back) =
