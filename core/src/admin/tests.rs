@@ -50,8 +50,7 @@ fn reads_own(service: &Service, caller: &Caller) -> String {
 #[test]
 fn a_grant_makes_an_administrator_and_a_revocation_ends_it() {
     let service = service();
-    let (ann, ben) = (service.member("Ann"), service.member("ben"));
-    assert_eq!(refusal(service.call(&ann, Check {})), "Not admin");
+    let (ann, _) = (service.member("Ann"), service.member("ben"));
     grant(&service, "ann").unwrap();
     service.clock().advance(1_000);
     grant(&service, "ANN").unwrap();
@@ -59,10 +58,10 @@ fn a_grant_makes_an_administrator_and_a_revocation_ends_it() {
     service.call(&ann, Check {}).unwrap();
     assert_eq!(admins(&service), [("Ann".into(), NOW), ("ben".into(), NOW + 1_000)]);
 
-    revoke(&service, "Ann").unwrap();
-    revoke(&service, "Ann").unwrap();
-    assert_eq!(refusal(service.call(&ann, Check {})), "Not admin");
-    service.call(&ben, Check {}).unwrap();
+    for _ in 0..2 {
+        revoke(&service, "Ann").unwrap();
+        assert_eq!(refusal(service.call(&ann, Check {})), "Not admin");
+    }
     assert_eq!(admins(&service), [("ben".into(), NOW + 1_000)]);
     for id in ["nobody", "", "guest", "removed", "b\0en"] {
         assert_eq!(refusal(grant(&service, id)), "Not found", "{id:?}");

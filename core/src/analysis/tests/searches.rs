@@ -56,34 +56,6 @@ fn a_search_counts_for_24_hours_to_the_millisecond() {
 }
 
 #[test]
-fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
-    let mut config = Config::default();
-    config.analysis.trend_blocklist = vec!["Bad  Word".into(), String::new()];
-    config.analysis.trend_min_visitors = 3;
-    let service = service_with(config);
-    let [ann, ben] = ["ann", "ben"].map(|id| service.member(id));
-    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"app");
-    for _ in 0..5 {
-        search(&service, &ann, "mine");
-        search(&service, &ben, "ours");
-        search(&service, &ann, "ours");
-        search::log(&service, &Caller::Guest, Some(guest(1)), "guests").wait().unwrap();
-    }
-    for caller in [&ann, &ben, &Caller::Guest] {
-        search(&service, caller, "bad word");
-    }
-    assert!(ranking(&service).is_empty());
-    service.clock().advance(HOUR);
-    search::log(&service, &Caller::Guest, Some(guest(1)), "ours").wait().unwrap();
-    search::log(&service, &Caller::Guest, Some(guest(2)), "guests").wait().unwrap();
-    search::log(&service, &Caller::Guest, Some(guest(3)), "guests").wait().unwrap();
-    assert_eq!(ranking(&service), pairs(&[("guests", 3), ("ours", 3)]));
-    // When the early searches no longer count, too few visitors remain.
-    service.clock().advance(23 * HOUR);
-    assert!(ranking(&service).is_empty());
-}
-
-#[test]
 fn searches_from_before_the_start_and_of_other_processes_count() {
     let service = service();
     search(&service, &Caller::Guest, "before");
@@ -133,36 +105,6 @@ fn searches_that_no_longer_count_are_deleted() {
     search(&service, &Caller::Guest, "newest");
     assert_eq!(ranking(&service), pairs(&[("newest", 1)]));
     assert_eq!(service.figures().search_count, 3, "deleted searches stay counted");
-}
-
-#[test]
-fn a_visitor_counts_once_in_a_clock_hour_and_five_times_at_most() {
-    let service = service();
-    let ann = service.member("ann");
-    let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, 1).into(), b"app");
-    for hour in 1..8 {
-        for _ in 0..300 {
-            search(&service, &ann, "mine");
-        }
-        search::log(&service, &Caller::Guest, Some(guest), "ours").wait().unwrap();
-        search(&service, &ann, "Ours");
-        assert_eq!(ranking(&service), pairs(&[("ours", 2 * hour.min(5)), ("mine", hour.min(5))]));
-        service.clock().advance(HOUR);
-    }
-    assert_eq!(service.figures().search_count, 7 * 302, "every search is counted");
-    assert_eq!(ranking(&service.reopened()), pairs(&[("ours", 10), ("mine", 5)]));
-    // The latest search of an hour counts, so the term stays for 24 hours after it.
-    let service = service_with(Config::default());
-    let ben = service.member("ben");
-    let past_the_hour = service.clock().now().as_millis().rem_euclid(HOUR);
-    service.clock().advance(HOUR - past_the_hour);
-    search(&service, &ben, "mine");
-    service.clock().advance(HOUR - 1);
-    search(&service, &ben, "mine");
-    service.clock().advance(DAY_MS - 1);
-    assert_eq!(ranking(&service), pairs(&[("mine", 1)]));
-    service.clock().advance(1);
-    assert!(ranking(&service).is_empty());
 }
 
 #[test]
@@ -290,21 +232,4 @@ fn the_network_of_a_guest_is_stable_within_a_day_only() {
         assert_eq!(of(one) == of(another), same, "{one} {another}");
     }
     assert_eq!(Network::of_searcher(MemberKey::new(7).into()), None);
-}
-
-#[test]
-fn searches_of_crawlers_are_counted_but_make_no_trend() {
-    let mut config = Config::default();
-    config.analysis.trend_min_visitors = 2;
-    let service = service_with(config);
-    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"app");
-    let crawler = Guest::new(&service, Ipv4Addr::LOCALHOST.into(), b"Googlebot/2.1");
-    search::log(&service, &Caller::Guest, Some(crawler), "crawled").wait().unwrap();
-    for guest in [Some(guest(1)), Some(crawler), None] {
-        search::log(&service, &Caller::Guest, guest, "one").wait().unwrap();
-    }
-    assert!(ranking(&service).is_empty(), "an unknown visitor does not count as a visitor");
-    search::log(&service, &Caller::Guest, Some(guest(2)), "one").wait().unwrap();
-    assert_eq!(ranking(&service), pairs(&[("one", 3)]));
-    assert_eq!(service.figures().search_count, 5);
 }

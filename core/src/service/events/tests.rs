@@ -68,27 +68,6 @@ fn notices_are_told_as_guests_see_them() {
 }
 
 #[test]
-fn the_data_of_events_has_the_fields_of_the_interface() {
-    let service = service();
-    let mut follower = start(&service);
-    let (id, post) = (insert_notice(&service, "Library", 1), insert_posts(&service, 1..2).remove(0));
-    let json = |event: &Event| serde_json::to_value(&event.content).unwrap();
-    let news = follower.look();
-    let shown = service.call(&Caller::Guest, notice::List::default()).unwrap();
-    let expected = serde_json::json!({ "change": "published", "notice": shown.notices()[0] });
-    assert_eq!(json(&news.events[0]), expected);
-    let shown = service.call(&Caller::Guest, post::Get { post_obi: post.clone() }).unwrap().post.shown;
-    assert_eq!(json(&news.events[1]), serde_json::json!({ "post": shown, "topic": ["news"], "tag": [] }));
-    service.call(&OPERATOR, notice::Remove { notice_obi: id.clone() }).unwrap();
-    let hidden = follower.look();
-    assert_eq!(json(&hidden.events[0]), serde_json::json!({ "change": "hidden", "_id": id }));
-    let counts = follower.counts().unwrap().unwrap();
-    let expected =
-        serde_json::json!({ "date": "2026-11-20", "today_visitor": 0, "today_view": 0, "today_fav": 0 });
-    assert_eq!(json(&counts), expected);
-}
-
-#[test]
 fn posts_are_told_once_and_removed_ones_are_withdrawn() {
     let service = service();
     let first = insert_posts(&service, 0..2);

@@ -6,7 +6,6 @@ use std::thread;
 use super::*;
 use crate::Tidings;
 use crate::base::client::Client;
-use crate::record::id::MemberKey;
 use crate::service::retention;
 use crate::testing::{self, Service};
 
@@ -49,20 +48,6 @@ fn five_failures_on_three_servers_are_free() {
 }
 
 #[test]
-fn the_wrong_codes_of_an_account_are_those_on_all_servers() {
-    let Some((service, [two, three])) = servers() else { return };
-    let ann = MemberKey::new(7);
-    for server in [&*service, &two, &three].iter().cycle().take(11) {
-        server.throttle().begin_code(ann).unwrap().failed();
-    }
-    assert!(two.throttle().begin_code(ann).is_err());
-    service.clock().advance(60 * SECOND_MS);
-    three.throttle().begin_code(ann).unwrap().succeeded();
-    (0..10).for_each(|_| two.throttle().begin_code(ann).unwrap().failed());
-    assert!(service.throttle().begin_code(ann).is_ok(), "the right code has cleared the account");
-}
-
-#[test]
 fn of_fifty_attempts_at_once_on_three_servers_five_begin() {
     let Some((service, [two, three])) = servers() else { return };
     let servers = [&*service, &two, &three];
@@ -88,17 +73,6 @@ fn the_reservation_of_a_server_that_died_expires() {
     assert!(!begins(&three, "ann"));
     service.clock().advance(RESERVED_MS);
     assert!(begins(&three, "ann"));
-}
-
-#[test]
-fn the_fifty_failures_of_a_client_are_those_on_all_servers() {
-    let Some((service, [two, three])) = servers() else { return };
-    for n in 0..50 {
-        fail([&*service, &two, &three][n % 3], &format!("member{n}"));
-    }
-    assert_eq!([&*service, &two, &three].map(|server| wait_of(begun(server, "ann"))), [Some(900); 3]);
-    service.clock().advance(CLIENT_WINDOW_MS);
-    assert!(begins(&two, "ann"));
 }
 
 #[test]
