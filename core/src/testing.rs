@@ -96,6 +96,12 @@ impl From<Option<Client>> for ClientInfo {
     }
 }
 
+/// Returns the form with which somebody becomes a member, with the password `password of ID`.
+pub(crate) fn sign_up_form(id: &str) -> SignUp {
+    let pw = format!("password of {id}");
+    SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: None }
+}
+
 pub(crate) fn sign_in(
     tidings: &Tidings,
     id: &str,
@@ -259,9 +265,7 @@ impl Service {
     }
 
     pub(crate) fn member(&self, id: &str) -> Caller {
-        let pw = format!("password of {id}");
-        let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: None };
-        Caller::token(self.call(&Caller::Guest, form).unwrap().access_token)
+        Caller::token(self.call(&Caller::Guest, sign_up_form(id)).unwrap().access_token)
     }
 
     pub(crate) fn admin(&self, id: &str) -> Caller {
@@ -278,10 +282,13 @@ impl Service {
     }
 
     pub(crate) fn key(&self, scope: Scope) -> Caller {
-        let (name, scopes) = (scope.name().into(), vec![scope.name().into()]);
-        Caller::token(
-            self.call(&Caller::Operator, key::Add { name, scopes, expires: None }).unwrap().key.as_str(),
-        )
+        self.named_key(scope.name(), &[scope])
+    }
+
+    pub(crate) fn named_key(&self, name: &str, scopes: &[Scope]) -> Caller {
+        let scopes = scopes.iter().map(ToString::to_string).collect();
+        let add = key::Add { name: name.into(), scopes, expires: None };
+        Caller::token(self.call(&Caller::Operator, add).unwrap().key.as_str())
     }
 }
 

@@ -72,8 +72,7 @@ fn a_grant_makes_an_administrator_and_a_revocation_ends_it() {
 #[test]
 fn an_administrator_who_signs_up_has_the_rights_but_no_session() {
     let service = service();
-    let (id, pw) = ("ann".to_owned(), "correct horse".to_owned());
-    let form = SignUp { id, pw_check: pw.clone(), pw, nickname: "Ann".into(), email: None };
+    let form = testing::sign_up_form("ann");
     assert_eq!(refusal(sign_up(&service, &Caller::Guest, &form)), "Not admin");
     sign_up(&service, &Caller::Operator, &form).unwrap();
     assert_eq!(admins(&service), [("ann".into(), NOW)]);

@@ -93,11 +93,11 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         tidings.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     }
     tidings.call(&Caller::Member("ann".into()), admin::PopBlacklist { user_id: "ben".into() }).unwrap();
-    let scopes = vec![Scope::Members.name().into()];
-    let made = tidings.call(&ann, key::Add { name: "cleaner".into(), scopes, expires: None }).unwrap();
+    let cleaner = key::Add { name: "cleaner".into(), scopes: vec!["members".into()], expires: None };
+    let cleaner = Caller::token(tidings.call(&ann, cleaner).unwrap().key.as_str());
     let password = member::SetPassword { user_id: "ben".into(), new_pw: "another password".into() };
     tidings.call(&Caller::Operator, password).unwrap();
-    tidings.call(&Caller::token(made.key.as_str()), member::Remove { user_id: "BEN".into() }).unwrap();
+    tidings.call(&cleaner, member::Remove { user_id: "BEN".into() }).unwrap();
     tidings.call(&ann, key::Revoke { key_obi: "cleaner".into() }).unwrap();
     // What members do with their own accounts is not part of it, nor what failed.
     let cid = service.member("cid");
@@ -323,9 +323,7 @@ fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
 fn reading_about_many_members_is_recorded_once_an_hour() {
     let service = service();
     let (ann, _) = (service.admin("ann"), service.member("ben"));
-    let scopes = [Scope::MembersRead, Scope::AnalyticsRead].map(|scope| scope.name().into()).into();
-    let made = service.call(&ann, key::Add { name: "sync".into(), scopes, expires: None }).unwrap();
-    let key = Caller::token(made.key.as_str());
+    let key = service.named_key("sync", &[Scope::MembersRead, Scope::AnalyticsRead]);
     let list = |caller: &Caller, after: Option<&str>, limit: i64| {
         let (limit, after) = (Some(limit), after.map(str::to_owned));
         service

@@ -15,7 +15,7 @@ use crate::record::error::Error;
 use crate::record::jobs::{DELAYS, Failed, Transport, Worker};
 use crate::record::operation::Operation;
 use crate::store::{Isolation, StoreError};
-use crate::testing::{Service, service_with};
+use crate::testing::{Service, service_with, sign_up_form};
 
 /// A mail server that keeps what it takes, or answers with a code.
 #[derive(Default)]
@@ -122,9 +122,7 @@ impl Mailing {
     }
 
     fn sign_up(&self, id: &str, address: &str) -> String {
-        let pw = format!("password of {id}");
-        let (pw_check, nickname, email) = (pw.clone(), id.into(), Some(address.into()));
-        let form = SignUp { id: id.into(), pw, pw_check, nickname, email };
+        let form = SignUp { email: Some(address.into()), ..sign_up_form(id) };
         self.call(&Caller::Guest, form).unwrap().access_token
     }
 

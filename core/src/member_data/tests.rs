@@ -207,9 +207,7 @@ fn members_export_their_own_data_and_administrators_that_of_others_with_a_record
     let service = service();
     let (ann, boss) = (service.member("ann"), service.admin("boss"));
     let mut ignored = |_: &[u8], _: u64| ControlFlow::Continue(());
-    let scopes = key::Scope::ALL.iter().map(|scope| scope.name().into()).collect();
-    let add = key::Add { name: "script".into(), scopes, expires: None };
-    let key = Caller::token(service.call(&Caller::Operator, add).unwrap().key.to_string());
+    let key = service.named_key("script", key::Scope::ALL);
     for caller in [&Caller::Guest, &Caller::Operator, &Caller::token("forged"), &key] {
         assert!(matches!(export(&service, caller, &mut ignored), Err(Error::BadToken)), "{caller:?}");
     }

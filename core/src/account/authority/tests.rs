@@ -1,13 +1,11 @@
 use super::*;
-use crate::account::SignUp;
-use crate::audit;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
 use crate::mail::tests::text;
 #[cfg(feature = "evaluation")]
 use crate::newsfeed::evaluation;
 use crate::record::export::Export as _;
-use crate::testing::{Service, service, service_with, sign_in, sign_in_up};
+use crate::testing::{Service, service, service_with, sign_in, sign_in_up, sign_up_form};
 use crate::transfer::{member_import, roster_import};
 use crate::{admin, member_data, words};
 
@@ -35,9 +33,7 @@ fn operations_of_the_operator_are_refused_to_every_other_caller() {
     let as_ann = Caller::Member("ann".into());
     let key = service.key(Scope::Members);
     for caller in [&ann, &as_ann, &ben, &key, &Caller::token("forged"), &Caller::Guest] {
-        let pw = String::from("password of cid");
-        let form =
-            SignUp { id: "cid".into(), pw: pw.clone(), pw_check: pw, nickname: "Cid".into(), email: None };
+        let form = sign_up_form("cid");
         let vectors = b"1 2\nlibrary 1 0\n";
         for (operation, refused) in [
             ("admin::sign_up", admin::sign_up(&service, caller, &form)),
@@ -73,7 +69,7 @@ fn the_operator_acts_for_a_member_with_exactly_their_rights() {
             assert_eq!(text(operation(&service, caller)), *answer, "{name} {caller:?}");
         }
     }
-    let trail = service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
+    let trail = service.trail();
     for action in ["admin.grant", "member.export", "roster.import"] {
         assert!(trail.iter().any(|record| record.action == action && record.actor == "as ann"), "{action}");
     }

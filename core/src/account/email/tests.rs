@@ -7,7 +7,7 @@ use crate::account::Client;
 use crate::account::{RequestReset, ResetPassword, SignIn, SignUp, otp};
 use crate::audit;
 use crate::mail::tests::{Arrived, Mailing, config, text};
-use crate::testing::{RunFor as _, import_roster, sign_in, sign_in_up};
+use crate::testing::{RunFor as _, import_roster, sign_in, sign_in_up, sign_up_form};
 use crate::{admin, member};
 
 fn set(id: &str, email: &str) -> SetEmail {
@@ -34,8 +34,7 @@ fn addresses(mailing: &Mailing, caller: &Caller) -> (Option<String>, Option<Stri
 }
 
 fn form(id: &str, email: &str) -> SignUp {
-    let pw = format!("password of {id}");
-    SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: Some(email.into()) }
+    SignUp { email: Some(email.into()), ..sign_up_form(id) }
 }
 
 /// Returns the client with this number.

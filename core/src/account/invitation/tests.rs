@@ -9,17 +9,12 @@ use crate::Tidings;
 use crate::base::client::Client;
 use crate::base::config::Registration;
 use crate::mail::tests::{Mailing, config, text};
-use crate::testing::{NOW, RunFor as _, Service, service_with, sign_in};
+use crate::testing::{NOW, RunFor as _, Service, service_with, sign_in, sign_up_form as form};
 use crate::{admin, member};
 
 /// Returns a service where nobody signs up by themselves.
 fn closed() -> Service {
     service_with(Config { sign_up: Registration::Closed, ..Config::default() })
-}
-
-fn form(id: &str) -> SignUp {
-    let pw = format!("password of {id}");
-    SignUp { id: id.into(), pw_check: pw.clone(), pw, nickname: id.into(), email: None }
 }
 
 /// Creates an administrator.

@@ -301,12 +301,9 @@ fn a_failed_commit_neither_loses_nor_mixes_up_lines() {
 
 #[test]
 fn the_log_shows_api_keys_by_their_names_even_after_they_are_revoked() {
-    use crate::account::key;
+    use crate::account::key::{self, Scope};
     let service = service();
-    let add = |name: &str| {
-        let add = key::Add { name: name.into(), scopes: vec!["posts".into()], expires: None };
-        Caller::token(service.call(&Caller::Operator, add).unwrap().key.as_str())
-    };
+    let add = |name: &str| service.named_key(name, &[Scope::Posts]);
     let asks = |caller: &Caller| {
         service.communicate_as(caller, 1, AGENT, ("GET", "/get_popularity_newsfeed", "/x", 200));
         service.clock().advance(1);

@@ -14,7 +14,7 @@ use crate::base::files::{key_file, previous_key_file};
 use crate::notice;
 use crate::post;
 use crate::record::export::{Export as _, ExportLines as _};
-use crate::testing::{self, NOW, Service, operator, service};
+use crate::testing::{self, NOW, Service, again, operator, service};
 use crate::{Surface, Tidings};
 use crate::{admin, webhook};
 
@@ -203,10 +203,7 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     service.member_with("eve", &[Scope::Members]);
     service.member_with("fay", &[Scope::Posts, Scope::Notices]);
     service.member_with("gus", &[Scope::Front]);
-    let add = |name: &str| {
-        let scopes = vec![Scope::Posts.name().into()];
-        service.call(operator, key::Add { name: name.into(), scopes, expires: None }).unwrap().key
-    };
+    let add = |name: &str| service.named_key(name, &[Scope::Posts]);
     let (kept, lost) = (add("kept"), add("lost"));
     let hook = |name: &str| {
         let events = vec![webhook::Event::NoticePublished.name().to_owned()];
@@ -240,12 +237,12 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     };
     let first = put(&database, &file).unwrap();
     assert_eq!(first.revoked.as_ref(), Some(&expected));
-    let works = |key: &str| {
+    let works = |key: &Caller| {
         let tidings = Tidings::open(&database).unwrap();
-        let export = post::ExportPosts {}.export(&tidings, &Caller::token(key));
+        let export = post::ExportPosts {}.export(&tidings, &again(key));
         export.pass_to(&tidings, &mut |_, _| ControlFlow::Continue(())).is_ok()
     };
-    assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, false]);
+    assert_eq!([&kept, &lost, &between].map(works), [true, false, false]);
     let tidings = Tidings::open(&database).unwrap();
     let admins = tidings.call(operator, admin::List {}).unwrap().admins;
     assert_eq!(admins.into_iter().map(|admin| admin.user_id).collect::<Vec<_>>(), ["ann", "dan"]);
@@ -258,7 +255,7 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     drop(tidings);
     // That the replaced database lacks a key does not mean that it was revoked: the later backup was made before.
     assert_eq!(put(&database, &second).unwrap().revoked, Some(expected));
-    assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, true]);
+    assert_eq!([&kept, &lost, &between].map(works), [true, false, true]);
     let back = put(&database, first.previous.as_ref().unwrap()).unwrap();
     assert_eq!(back.revoked, Some(RevokedAgain::default()));
     // A database that cannot be read tells nothing.

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::account::SignUp;
 use crate::account::password::stored::tests::FOREIGN;
 use crate::import::About;
 use crate::import::to_the_end;
@@ -86,8 +85,7 @@ fn existing_members_are_skipped_without_regard_to_case() {
     assert_eq!(import(&service, &lines), report(1, 2, &[]));
     assert_eq!(import(&service, &lines), report(0, 3, &[]));
     assert_eq!(password(&service, "ann"), before);
-    let (pw, pw_check) = ("long enough".into(), "long enough".into());
-    let form = SignUp { id: "Ben".into(), pw, pw_check, nickname: "b".into(), email: None };
+    let form = testing::sign_up_form("Ben");
     assert_eq!(service.call(&Caller::Guest, form).err().unwrap().to_string(), "already id");
 }
 

@@ -2,15 +2,15 @@ use std::time::{Duration, Instant};
 
 use tidings_cluster::{Cluster, Database, is_installed};
 
+use crate::Tidings;
 use crate::account::Caller;
 use crate::base::clock::Clock;
 use crate::base::config::{Config, Secret};
 use crate::post;
 use crate::record::error::{Error, Result};
 use crate::store::{ServerError, StoreError};
-use crate::testing::{NOW, draft, operator, publish};
+use crate::testing::{NOW, draft, operator, publish, sign_up_form};
 use crate::transfer::check::{CancelFlag, Check, Checks, Context, check, repair};
-use crate::{Tidings, account};
 
 const WHAT: &str = "checks of a PostgreSQL server";
 
@@ -39,9 +39,8 @@ fn lively(url: &str) -> Tidings {
         ..Config::default()
     };
     let tidings = Tidings::builder(url).config(config).clock(Clock::fixed(NOW)).open().unwrap();
-    let (pw, pw_check) = ("password of ann".into(), "password of ann".into());
-    let form = account::SignUp { id: "ann".into(), pw, pw_check, nickname: "Ann".into(), email: None };
-    let ann = Caller::token(tidings.call(&Caller::Guest, form).unwrap().access_token);
+    let ann = tidings.call(&Caller::Guest, sign_up_form("ann")).unwrap();
+    let ann = Caller::token(ann.access_token);
     for n in 0..3 {
         let draft = draft(format!("Post {n} about crabs"), format!("https://a.example/{n}"));
         let id = publish(&tidings, draft.with_topic("sea"));
