@@ -128,8 +128,7 @@ fn a_callers_administrator_rights_are_read_from_the_database_each_time() {
     let service = service();
     let (ann, _) = (service.admin("ann"), service.admin("ben"));
     let is_admin = |caller: &Caller| {
-        let found = caller.identify(&service).if_admin(&service, Scope::Notices, |_| ()).unwrap();
-        found.is_some()
+        caller.identify(&service).if_admin(&service, Scope::Notices, |_| ()).unwrap().is_some()
     };
     assert!(is_admin(&ann) && is_admin(&Caller::Member("ANN".into())) && is_admin(&Caller::Operator));
     let member = service.member("cid");
@@ -138,6 +137,6 @@ fn a_callers_administrator_rights_are_read_from_the_database_each_time() {
     assert!(!is_admin(&ann));
     service.call(&Caller::Operator, admin::Grant { user_id: "ann".into() }).unwrap();
     assert!(is_admin(&ann));
-    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
+    service.blacklist("ann");
     assert!(!is_admin(&ann));
 }

@@ -119,13 +119,9 @@ fn an_address_is_found_in_every_spelling_of_its_domain() {
     let kim = mailing.member_at("kim", "Kim@도서관.example");
     let stored = "Kim@xn--zb0b81k2qm.example";
     assert_eq!(addresses(&mailing, &kim), (Some(stored.into()), None));
-    for asked in [
-        "kim@도서관.example",
-        " KIM@도서관.Example. ",
-        "kim@xn--zb0b81k2qm.example",
-        "kim@XN--ZB0B81K2QM.EXAMPLE",
-    ] {
-        assert_eq!(mailing.ask(asked), "success");
+    let domains = ["도서관.example", "도서관.Example. ", "xn--zb0b81k2qm.example", "XN--ZB0B81K2QM.EXAMPLE"];
+    for asked in domains.map(|domain| format!(" KIM@{domain}")) {
+        assert_eq!(mailing.ask(&asked), "success");
         assert_eq!(mailing.only().to, stored, "{asked}");
     }
     // The same address of another account.

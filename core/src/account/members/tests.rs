@@ -3,7 +3,7 @@
 use super::*;
 use crate::base::config::Config;
 use crate::mail::tests::text;
-use crate::testing::{NOW, Service, service, service_with, sign_in};
+use crate::testing::{NOW, Service, service, service_with, sign_in, sign_up_form};
 use crate::{account, admin, profile};
 
 fn ids(service: &Service, query: &List) -> (Vec<String>, Option<String>) {
@@ -119,10 +119,9 @@ fn an_operator_acts_on_any_account_and_a_member_only_on_their_own() {
 
 #[test]
 fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
-    let change = |service: &Service, caller: &Caller, pw: &str| {
-        let (old, new) = (String::from("a new horse"), String::from(pw));
-        let form = account::ChangePassword { pw: old, new_pw: new.clone(), new_pw_check: new };
-        text(service.call(caller, form))
+    let change = |service: &Service, caller: &Caller, new: &str| {
+        let [pw, new_pw, new_pw_check] = ["a new horse", new, new].map(str::to_owned);
+        text(service.call(caller, account::ChangePassword { pw, new_pw, new_pw_check }))
     };
     let config = |refuse_common_passwords| Config { refuse_common_passwords, ..Config::default() };
     for refused in [false, true] {
@@ -137,8 +136,7 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
             assert_eq!(change(&service, &Caller::token(token), "iloveyou"), said, "{id}");
         }
         let pw = String::from("password1");
-        let form =
-            account::SignUp { id: "cid".into(), pw_check: pw.clone(), pw, nickname: "c".into(), email: None };
+        let form = account::SignUp { pw_check: pw.clone(), pw, ..sign_up_form("cid") };
         assert_eq!(text(admin::sign_up(&service, &Caller::Operator, &form)), "wrong user info");
         assert_eq!(text(service.call(&Caller::Guest, form.clone())), members);
     }

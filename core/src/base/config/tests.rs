@@ -5,11 +5,6 @@ use crate::Tidings;
 use crate::record::error::Error;
 
 #[test]
-fn the_default_settings_keep_their_own_rules() {
-    assert_eq!(Config::default().check(), Ok(()));
-}
-
-#[test]
 fn a_database_is_not_opened_with_a_setting_that_breaks_a_rule() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("campus.db");
