@@ -247,29 +247,6 @@ fn a_slow_recipient_does_not_delay_the_mail_to_others() {
 }
 
 #[test]
-fn of_two_processes_of_a_database_one_sends_each_mail() {
-    let mut mailing = Mailing::new(config());
-    let other = mailing.service.beside();
-    let mut two = worker(&other, &mailing.server);
-    mailing.member_at("ann", "slow@example.org");
-    let server = Arc::clone(&mailing.server);
-    let slow = server.slow.lock().unwrap();
-    mailing.ask("ann");
-    mailing.worker.pass().unwrap();
-    two.pass().unwrap();
-    assert!(mailing.worker.is_running() && !two.is_running(), "the other one has the lease");
-    // As if it were killed: its lease ends.
-    mailing.service.clock().advance(16 * SECOND_MS);
-    two.pass().unwrap();
-    assert!(two.is_running());
-    drop(slow);
-    while two.is_running() {
-        two.pass().unwrap();
-        std::thread::yield_now();
-    }
-}
-
-#[test]
 fn mail_of_a_later_program_is_given_up_and_does_not_stay_due() {
     let mut mailing = Mailing::new(config());
     let now = mailing.service.now().as_millis();

@@ -7,7 +7,6 @@ use data_encoding::BASE32_NOPAD;
 use super::*;
 use crate::account::{AccessToken, ChangePassword, SignIn};
 use crate::base::client::Client;
-use crate::base::clock::DAY_MS;
 use crate::base::config::Config;
 use crate::mail::tests::{Mailing, config, text};
 use crate::testing::{RunFor as _, Service, again, service, service_with, sign_in};
@@ -198,20 +197,6 @@ fn recovery_codes_are_easy_to_read_and_forgiving() {
     assert_eq!(hash("0123-abcd"), hash("０１２３－ａｂｃｄ"));
     assert_eq!(hash("1"), hash("l"));
     assert_ne!(hash("0123"), hash("0124"));
-}
-
-#[test]
-fn a_second_factor_goes_with_its_member() {
-    let service = service();
-    let ann = service.member("ann");
-    enable(&service, &ann, "ann");
-    service.remove_member("ann");
-    service.clock().advance(DAY_MS);
-    service.member("ann");
-    signed_in(&service, "ann", None);
-    for table in ["second_factor", "recovery_code"] {
-        assert_eq!(service.number(&format!("SELECT count(*) FROM {table}")), 0);
-    }
 }
 
 #[test]

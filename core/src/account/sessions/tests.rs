@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 use super::*;
 use crate::Caller;
 use crate::account::{ChangePassword, ClientInfo, find};
-use crate::audit::List;
 use crate::base::clock::DAY_MS;
 use crate::mail::tests::text;
 use crate::testing::{NOW, RunFor as _, Service, again, service, sign_in};
@@ -91,22 +90,21 @@ fn an_administrator_signs_a_member_out() {
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     service.clock().advance(1);
     let phone = signed_in(&service, "ben", "okhttp/4.12.0");
-    let sessions = listed_by(&service, &ann, "BEN");
-    assert_eq!(devices(&sessions), [("an app", 0), ("unknown", 0)]);
-    let sign_out = |user_id: &str, session: &Session| {
+    let [newest, oldest] = listed_by(&service, &ann, "BEN").try_into().unwrap();
+    for (user_id, session, answer) in [
+        ("ben", &newest, "success"),
+        ("ben", &newest, "Not found"),
+        // It is that of another member.
+        ("ann", &oldest, "Not found"),
+    ] {
         let (user_id, session_obi) = (user_id.into(), session.id.clone());
-        text(service.call(&ann, member::SignOutSession { user_id, session_obi }))
-    };
-    assert_eq!(sign_out("ben", &sessions[0]), "success");
+        assert_eq!(text(service.call(&ann, member::SignOutSession { user_id, session_obi })), answer);
+    }
     assert_eq!([&ben, &phone].map(|caller| works(&service, caller)), [true, false]);
-    assert_eq!(sign_out("ben", &sessions[0]), "Not found");
-    assert_eq!(sign_out("ann", &sessions[1]), "Not found", "it is that of another member");
     service.call(&ann, member::SignOut { user_id: "ben".into() }).unwrap();
     assert!(!works(&service, &ben) && works(&service, &ann));
-    let records = service.call(&ann, List { action: Some("member".into()), ..List::default() });
-    let texts: Vec<_> =
-        records.unwrap().audit.into_iter().map(|r| format!("{} {}", r.subject, r.after)).collect();
-    assert_eq!(texts, ["ben everywhere", "ben one session"]);
+    let texts: Vec<_> = service.trail().iter().map(|r| format!("{} {}", r.subject, r.after)).collect();
+    assert_eq!(texts[..2], ["ben everywhere", "ben one session"]);
 }
 
 #[test]

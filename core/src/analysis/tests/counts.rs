@@ -97,20 +97,6 @@ fn acts_are_counted_in_their_own_transaction() {
 }
 
 #[test]
-fn devices_are_counted_by_the_names_that_apps_send() {
-    let service = service();
-    for device in ["pc", "device_pc", "tablet", "device_tablet", "mobile", "device_mobile", "mobile"] {
-        insert_device(&service, device).wait().unwrap();
-    }
-    for device in ["", "PC", "phone", "device_", "device_device_pc", "pc "] {
-        let refused = insert_device(&service, device).wait();
-        assert!(matches!(refused, Err(Error::BadRequest(_))), "{device}");
-    }
-    let devices = service.call(&Caller::Guest, GetDevices {}).unwrap().fields();
-    assert_eq!(devices, Devices { pc: 2, tablet: 2, mobile: 3 });
-}
-
-#[test]
 fn a_report_has_at_most_366_days_before_today() {
     let service = service();
     let days =

@@ -183,30 +183,6 @@ proptest! {
 }
 
 #[test]
-fn one_address_with_many_user_agents_cannot_make_a_trend() {
-    let mut config = Config::default();
-    config.analysis.trend_min_visitors = 4;
-    let service = service_with(config);
-    let search = |address: [u8; 4], agent: &str, term: &str| {
-        let guest = Guest::new(&service, address.into(), agent.as_bytes());
-        search::log(&service, &Caller::Guest, Some(guest), term).wait().unwrap();
-    };
-    for n in 0..200 {
-        search([203, 0, 113, n], &format!("agent {}", n % 25), "gamed");
-    }
-    for _ in 0..20 {
-        search([198, 51, 100, 1], "apple", "wanted");
-    }
-    assert!(ranking(&service).is_empty(), "one network counts as at most three visitors, one guest as one");
-    for n in 2..5 {
-        search([198, 51, n, 1], "apple", "wanted");
-        search([198, 51, n, 1], "apple", "gamed");
-    }
-    assert_eq!(ranking(&service), pairs(&[("gamed", 103), ("wanted", 4)]));
-    assert_eq!(service.figures().search_count, 226, "every search is counted");
-}
-
-#[test]
 fn the_network_of_a_guest_is_stable_within_a_day_only() {
     let service = service();
     let on = |tidings: &Tidings, last: u8| {

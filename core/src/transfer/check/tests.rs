@@ -161,24 +161,6 @@ fn a_broken_search_index_is_rebuilt() {
     assert_eq!(crate::testing::search(&tidings, "crabs", 10).unwrap().search_result.len(), 5);
 }
 
-#[test]
-fn a_damaged_file_is_reported_and_not_repaired() {
-    only_on_sqlite!("it replaces or damages the file");
-    let Service { tidings, database } = lively();
-    drop(tidings);
-    let (path, location) = (database.path(), database.location());
-    let mut bytes = std::fs::read(&path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle..].fill(0x5a);
-    std::fs::write(&path, &bytes).unwrap();
-    let checks = look_at(&location);
-    assert!(!checks.checks[0].ok && checks.checks[0].detail.ends_with("restore a backup"), "{checks:#?}");
-    assert!(checks.checks[0].remedy == Some(Remedy::Restore) && !checks.repairable());
-    std::fs::write(&path, "Dear Ann, ".repeat(1_000)).unwrap();
-    let checks = look_at(&location);
-    assert!(!checks.checks[0].ok && !checks.repairable(), "{checks:#?}");
-}
-
 #[cfg(unix)]
 #[test]
 fn files_that_other_users_can_read_are_reported_with_the_remedy() {

@@ -148,24 +148,6 @@ mod server {
     }
 
     #[test]
-    fn a_cancelled_copy_to_a_server_is_incomplete_until_it_is_repeated() {
-        let places = &mut Places::new();
-        if !is_installed("cancelled copies to PostgreSQL") {
-            return;
-        }
-        let (source, server) = (places.posts("a.db"), places.server());
-        let mut step = 1;
-        while let Err(error) = copied_with(&source, &server, &mut stop_at(step)) {
-            assert!(matches!(error, CopyError::Interrupted), "{step}: {error}");
-            let error = Store::open(&server).map(drop).unwrap_err().to_string();
-            assert!(error.contains("is an incomplete copy"), "{step}: {error}");
-            step += 1;
-        }
-        assert!(step > 4, "{step}");
-        assert_equal(&source, &server);
-    }
-
-    #[test]
     fn tables_of_another_program_are_refused_and_those_of_a_started_server_replaced() {
         let places = &mut Places::new();
         if !is_installed("refused copies to PostgreSQL") {
