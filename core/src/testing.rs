@@ -42,7 +42,6 @@ pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
 }
 
-/// Returns the draft of a post.
 pub(crate) fn draft(title: impl Into<String>, url: impl Into<String>) -> Draft {
     Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
 }
@@ -62,7 +61,6 @@ pub(crate) fn notice(title: impl Into<String>) -> notice::Draft {
     notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() }
 }
 
-/// Inserts a post; returns its id.
 pub(crate) fn publish(tidings: &Tidings, draft: Draft) -> String {
     tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
@@ -81,7 +79,6 @@ pub(crate) fn eventually(what: impl Fn() -> bool) {
     }
 }
 
-/// Runs an operation for a client.
 pub(crate) trait RunFor: Operation {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: ClientInfo) -> Result<Self::Answer> {
         tidings.call_from(caller, &client, self)
@@ -182,7 +179,6 @@ fn in_utc(mut config: Config) -> Config {
     config
 }
 
-/// Returns the caller of another request with the same token.
 pub(crate) fn again(caller: &Caller) -> Caller {
     match caller {
         Caller::Token(token) => Caller::token(token.text()),
@@ -224,13 +220,11 @@ impl Service {
         self.store().read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
     }
 
-    /// Returns the texts of the first column.
     pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
         let rows = self.store().read(|tx| tx.rows(sql, &[])).unwrap();
         rows.into_iter().map(|mut row| row.take(0).unwrap()).collect()
     }
 
-    /// Returns the records of the audit trail, the latest first.
     pub(crate) fn trail(&self) -> Vec<AuditRecord> {
         self.call(&Caller::Operator, audit::List::default()).unwrap().audit
     }

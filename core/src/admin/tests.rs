@@ -4,7 +4,6 @@ use super::*;
 use crate::testing::{self, NOW, Service, service};
 use crate::{member, profile};
 
-/// Returns the `result` text of a refused call.
 fn refusal<T: std::fmt::Debug>(result: Result<T>) -> String {
     result.unwrap_err().to_string()
 }
@@ -39,7 +38,6 @@ fn pop(service: &Service, caller: &Caller, id: &str) -> Result<()> {
     service.call(caller, PopBlacklist { user_id: id.into() })
 }
 
-/// Returns what a caller who may have lost the account is told.
 fn reads_own(service: &Service, caller: &Caller) -> String {
     service
         .call(caller, profile::Get {})

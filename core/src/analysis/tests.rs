@@ -19,13 +19,11 @@ mod removed;
 mod searches;
 mod zones;
 
-/// Reads the access log of a period.
 pub(super) fn log_date(tidings: &Tidings, caller: &Caller, window: Window, limit: i64) -> Result<Log> {
     let Window { months, days, hours } = window;
     tidings.call(caller, GetLogDate { months, days, hours, limit })
 }
 
-/// Reads the access log of a member in a period.
 fn log_user_date(tidings: &Tidings, caller: &Caller, id: &str, window: Window, limit: i64) -> Result<Log> {
     let (Window { months, days, hours }, user_id) = (window, id.into());
     tidings.call(caller, GetLogUserDate { user_id, months, days, hours, limit })
@@ -58,12 +56,10 @@ impl Service {
         record(self, &communication);
     }
 
-    /// Records a request for the popular feed.
     fn visit(&self, caller: &Caller, from: u8) {
         self.communicate(caller, from, "GET", "/get_popularity_newsfeed", "/get_popularity_newsfeed");
     }
 
-    /// Waits until all records are written.
     fn settle(&self) {
         let journal = &self.analysis().journal;
         journal.forget_reports();
@@ -77,20 +73,17 @@ impl Service {
         }
     }
 
-    /// Returns the figures over all days, with all records written.
     fn figures(&self) -> Analysis {
         self.settle();
         self.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis
     }
 
-    /// Returns the report of today, with all records written.
     fn today(&self) -> Arc<Day> {
         self.settle();
         self.call(&Caller::Operator, GetDaysAgo { days: 0 }).unwrap().fields().analysis.remove(0)
     }
 }
 
-/// Returns the visits by student number.
 fn students(day: &Day) -> Vec<(&str, i64)> {
     day.today_student_visitor.iter().map(|s| (s.student_num.as_str(), s.count)).collect()
 }

@@ -15,7 +15,6 @@ fn all(service: &Service) -> Vec<AuditRecord> {
     service.call(&Caller::Operator, query).unwrap().audit
 }
 
-/// Returns who did what to what, earliest first.
 fn lines(service: &Service) -> Vec<String> {
     let line = |r: AuditRecord| {
         let texts = [&r.actor_kind, &r.actor, &r.surface, &r.action, &r.subject, &r.before, &r.after];
@@ -28,12 +27,10 @@ fn fault(service: &Service) -> Option<Fault> {
     service.call(&Caller::Operator, Verify { head: None }).unwrap().fault
 }
 
-/// Changes the database as somebody who can write the file.
 fn tamper(service: &Service, sql: &str) {
     assert!(service.run(sql) > 0, "{sql}");
 }
 
-/// Checks that an edit is found at this number, until it is undone.
 fn assert_found(service: &Service, seq: i64, edit: &str, undo: &str) {
     tamper(service, edit);
     let found = fault(service);
@@ -54,7 +51,6 @@ fn verify(service: &Service, head: &impl ToString) -> Verification {
     service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap()
 }
 
-/// Exports the trail, and returns the lines and their number.
 fn exported(service: &Service) -> (String, u64) {
     let mut text = Vec::new();
     let exported = ExportTrail {}.export(service, &Caller::Operator).pass_to(service, &mut |lines, _| {

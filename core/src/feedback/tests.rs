@@ -34,7 +34,6 @@ fn all(service: &Service) -> Vec<Feedback> {
     service.call(&Caller::Operator, ListAll {}).unwrap().feedback_list
 }
 
-/// Inserts as many rows of feedback as the statement's numbers `n.i`.
 fn insert_rows(service: &Service, count: i64, select: &str) {
     let sql = format!(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})

@@ -167,7 +167,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns the records of `input`, read `chunk` bytes at a time.
     fn records(input: &[u8], chunk: usize) -> Vec<(u64, Result<String, &'static str>)> {
         let mut records = Records::new(BufReader::with_capacity(chunk, input)).unwrap();
         let (mut text, mut found) = (Vec::new(), Vec::new());

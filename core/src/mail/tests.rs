@@ -17,7 +17,6 @@ use crate::record::operation::Operation;
 use crate::store::{Isolation, StoreError};
 use crate::testing::{Service, service_with, sign_up_form};
 
-/// A mail server that keeps what it takes, or answers with a code.
 #[derive(Default)]
 struct Server {
     taken: Mutex<Vec<Arrived>>,
@@ -26,7 +25,6 @@ struct Server {
     slow: Mutex<()>,
 }
 
-/// A mail as its recipient reads it.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrived {
     pub(crate) id: String,
@@ -36,13 +34,11 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    /// Returns the code on a line of its own.
     pub(crate) fn code(&self) -> String {
         let line = self.text.lines().find_map(|line| line.strip_prefix("    "));
         line.unwrap_or_else(|| panic!("no code: {}", self.text)).to_owned()
     }
 
-    /// Returns the code in the link.
     pub(crate) fn linked(&self) -> String {
         let link = self.text.lines().find_map(|line| line.strip_prefix("<https://")).unwrap();
         link.rsplit_once('#').unwrap().1.trim_end_matches('>').to_owned()
@@ -67,14 +63,12 @@ impl Transport<Outgoing> for Server {
     }
 }
 
-/// A service with a mail server.
 pub(crate) struct Mailing {
     pub(crate) service: Service,
     worker: Worker<Queue>,
     server: Arc<Server>,
 }
 
-/// Returns the settings of a service that sends mail.
 pub(crate) fn config() -> Config {
     let mail = config::Mail {
         server: Some("smtp+plain://127.0.0.1:1".parse().unwrap()),
@@ -99,7 +93,6 @@ impl Mailing {
         std::mem::take(&mut self.server.taken.lock().unwrap())
     }
 
-    /// Returns the only mail that has arrived.
     pub(crate) fn only(&mut self) -> Arrived {
         let mut arrived = self.arrived();
         assert_eq!(arrived.len(), 1, "{arrived:?}");
@@ -110,7 +103,6 @@ impl Mailing {
         self.server.taken.lock().unwrap().len()
     }
 
-    /// Returns the two mails that have arrived, by their addresses.
     pub(crate) fn two(&mut self) -> [Arrived; 2] {
         let mut arrived = self.arrived();
         arrived.sort_by_key(|mail| mail.to.to_ascii_lowercase());

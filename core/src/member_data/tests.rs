@@ -54,7 +54,6 @@ fn export_of(tidings: &Tidings, caller: &Caller, id: &str, take: Take<'_>) -> Re
     DataReader::of(tidings, caller, id)?.pass_to(tidings, take)
 }
 
-/// Returns the object and the number of its entries.
 fn object(export: impl FnOnce(Take<'_>) -> Result<u64>) -> (Value, u64) {
     let (mut whole, mut before) = (Vec::new(), 0);
     let exported = export(&mut |piece, entries| {

@@ -213,7 +213,6 @@ mod tests {
         }
     }
 
-    /// Returns a service with posts, their ids, and a member.
     fn with_posts(number: usize) -> (Service, Vec<String>, Caller) {
         let service = service();
         let post = |n| draft(format!("{n}"), format!("https://example.com/{n}"));

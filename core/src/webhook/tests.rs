@@ -45,7 +45,6 @@ impl Receivers {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    /// Returns the types and the titles of the notices, or the texts of the feedback.
     fn texts(&self) -> Vec<String> {
         let text = |(_, _, body, _): Received| {
             let data = &body["data"];

@@ -9,7 +9,6 @@ use crate::testing::{Service, service, service_with, sign_in, sign_in_up, sign_u
 use crate::transfer::{member_import, roster_import};
 use crate::{admin, member_data, words};
 
-/// Calls an operation, and returns whether it was refused.
 type Operation = (&'static str, fn(&Service, &Caller) -> Result<()>);
 
 /// Operations of administrators. The matrix of callers has all of them, for callers with a token.

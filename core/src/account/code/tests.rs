@@ -18,7 +18,6 @@ fn new_password(code: &str) -> ResetPassword {
     ResetPassword { code: code.into(), new_pw: NEW.into(), new_pw_check: NEW.into() }
 }
 
-/// Signs a member in elsewhere, and returns the id of that session.
 fn other_session(mailing: &Mailing, caller: &Caller, id: &str) -> String {
     sign_in(&mailing.service, id, &format!("password of {id}"), None).unwrap();
     let sessions = mailing.call(caller, ListSessions {}).unwrap().sessions;

@@ -18,7 +18,6 @@ fn confirm(mailing: &Mailing, caller: &Caller, code: &str) -> String {
     text(mailing.call(caller, ConfirmEmail { code: code.into() }))
 }
 
-/// Tries to set a password with a code.
 fn reset_to(mailing: &Mailing, code: &str, new_pw: &str) -> String {
     let (code, new_pw) = (code.to_owned(), new_pw.to_owned());
     text(mailing.call(&Caller::Guest, ResetPassword { code, new_pw_check: new_pw.clone(), new_pw }))
@@ -37,7 +36,6 @@ fn form(id: &str, email: &str) -> SignUp {
     SignUp { email: Some(email.into()), ..sign_up_form(id) }
 }
 
-/// Returns the client with this number.
 fn client(n: u8) -> ClientInfo {
     Some(Client::v4([10, 0, 0, n].into())).into()
 }

@@ -12,19 +12,16 @@ use crate::mail::tests::{Mailing, config, text};
 use crate::testing::{NOW, RunFor as _, Service, service_with, sign_in, sign_up_form as form};
 use crate::{admin, member};
 
-/// Returns a service where nobody signs up by themselves.
 fn closed() -> Service {
     service_with(Config { sign_up: Registration::Closed, ..Config::default() })
 }
 
-/// Creates an administrator.
 fn boss(service: &Service, id: &str) -> Caller {
     let token = service.call(&Caller::Operator, form(id)).unwrap().access_token;
     service.call(&Caller::Operator, admin::Grant { user_id: id.into() }).unwrap();
     Caller::token(token)
 }
 
-/// Makes an invitation, and returns its code.
 fn invite(service: &Service, admin: &Caller, add: Add) -> Result<String> {
     service.call(admin, add).map(|new| new.code.unwrap())
 }

@@ -55,7 +55,6 @@ fn world_with(change: impl FnOnce(&mut Config)) -> World {
     World { service, issuer, fake, client: None }
 }
 
-/// A browser that has begun, with the cookie that it keeps.
 struct Browser {
     cookie: String,
     location: String,
@@ -77,7 +76,6 @@ impl World {
         Ok(page.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect())
     }
 
-    /// Signs a person in at the issuer, and returns the code or the error that the page gets.
     fn person(&self) -> String {
         let browser = self.begin("");
         let got = self.finish(&browser, &self.fake.sign_in(&browser.location)).unwrap();
@@ -93,7 +91,6 @@ impl World {
         text(self.service.call(caller, LinkOidc { code: code.into(), pw: pw.into() }))
     }
 
-    /// Links the account of ann to the person of the issuer.
     fn link_ann(&self, ann: &Caller) {
         assert_eq!(self.link(ann, &self.person(), PW), "success");
     }
@@ -102,7 +99,6 @@ impl World {
         self.fake.state().claims = claims;
     }
 
-    /// Signs the person of the issuer in.
     fn signed_in(&self) -> Caller {
         let form = SignInOidc { code: self.person(), otp: None };
         Caller::token(self.service.call(&Caller::Guest, form).unwrap().access_token)

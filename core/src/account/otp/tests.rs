@@ -22,7 +22,6 @@ fn from(n: u8) -> Option<Client> {
     Some(Client::v4(Ipv4Addr::new(192, 0, 2, n)))
 }
 
-/// An authenticator.
 pub(in crate::account) struct Phone(Vec<u8>);
 
 impl Phone {
@@ -31,12 +30,10 @@ impl Phone {
     }
 }
 
-/// Begins to set up a second factor.
 fn begun(service: &Tidings, caller: &Caller, pw: &str, code: Option<&str>) -> Result<OtpSecret> {
     service.call(caller, BeginOtp { pw: pw.to_owned(), enrolment_code: code.map(str::to_owned) })
 }
 
-/// Begins, and returns the authenticator.
 fn begun_phone(service: &Tidings, caller: &Caller, id: &str, code: Option<&str>) -> Phone {
     let secret = begun(service, caller, &format!("password of {id}"), code).unwrap().secret;
     Phone(BASE32_NOPAD.decode(secret.as_bytes()).unwrap())
@@ -59,7 +56,6 @@ pub(in crate::account) fn enable(service: &Service, caller: &Caller, id: &str) -
     (phone, codes.recovery_codes)
 }
 
-/// Tries to sign in with the right password.
 fn try_in(service: &Tidings, id: &str, otp: Option<&str>, client: Option<Client>) -> Result<AccessToken> {
     let form = SignIn { id: id.into(), pw: format!("password of {id}"), otp: otp.map(str::to_owned) };
     form.run_for(service, &Caller::Guest, client.into())
@@ -78,7 +74,6 @@ fn disable(service: &Service, caller: &Caller, pw: &str, otp: &str, client: Opti
     DisableOtp { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client.into())
 }
 
-/// Renews the recovery codes of ann.
 fn renew(service: &Service, caller: &Caller, otp: &str, client: Option<Client>) -> Result<Vec<String>> {
     let form = RenewRecoveryCodes { pw: PW.into(), otp: otp.into() };
     form.run_for(service, caller, client.into()).map(|renewed| renewed.recovery_codes)

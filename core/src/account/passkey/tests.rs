@@ -30,7 +30,6 @@ fn finish(service: &Service, caller: &Caller, begun: &Ceremony, credential: &str
     service.call(caller, AddPasskey { ceremony, credential, name: "My phone".into() })
 }
 
-/// Adds the passkey of a device to the account of ann.
 fn add(service: &Service, ann: &Caller, device: &mut Device) -> String {
     let begun = begin(service, ann, PW, None).unwrap();
     finish(service, ann, &begun, &device.create(&begun)).unwrap().id
@@ -50,7 +49,6 @@ fn sign_in(service: &Service, device: &mut Device, otp: Option<&str>) -> Result<
     answer(service, &begun, &device.get(&begun), otp)
 }
 
-/// Tries to sign in with the passkey of a device.
 fn try_in(service: &Service, device: &mut Device) -> String {
     text(sign_in(service, device, None))
 }

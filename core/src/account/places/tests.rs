@@ -23,7 +23,6 @@ fn try_wrong(service: &Service, id: &str) -> String {
     text(sign_in(service, id, "wrong", Some(CAMPUS)))
 }
 
-/// Locks the campus with the failures of unknown ids.
 fn lock(service: &Service) {
     for n in 0..50 {
         try_in(service, &format!("unknown{n}"), CAMPUS);

@@ -12,7 +12,6 @@ use crate::testing::{RunFor as _, Service, service, sign_in};
 
 const NEW: &str = "a new sentence";
 
-/// Issues a code, as an administrator does.
 fn issue(service: &Service, admin: &Caller, id: &str) -> Result<String> {
     service.call(admin, IssueReset { user_id: id.into() }).map(|issued| issued.code)
 }

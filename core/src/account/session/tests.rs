@@ -191,7 +191,6 @@ fn ids_on_the_roster_are_reserved_and_earlier_members_are_linked_by_password() {
     }
 }
 
-/// The begin of a response that never ends.
 const TRICKLE: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
 
 fn response(status: &str, header: &str, body: &[u8]) -> Vec<u8> {

@@ -28,7 +28,6 @@ fn throttle() -> (Service, Clock) {
     (service, clock)
 }
 
-/// Begins an attempt of a client that no account knows.
 fn begin<'t>(throttle: &'t Throttle, id: Option<&str>, from: Client) -> Result<Attempt<'t>> {
     throttle.begin(id, from, || Ok(false))
 }
@@ -37,7 +36,6 @@ fn fail(throttle: &Throttle, id: &str, from: &str) {
     begin(throttle, Some(id), client(from)).unwrap().failed();
 }
 
-/// Fails for 50 members, so that the client waits.
 fn fail_for_50(throttle: &Throttle) {
     (0..50).for_each(|member| fail(throttle, &format!("member{member}"), HERE));
 }
@@ -54,13 +52,11 @@ fn wait_s(throttle: &Throttle, id: &str, from: &str) -> Option<u64> {
     wait_of(begin(throttle, Some(id), client(from)))
 }
 
-/// Returns the failures of a process; those of a key are [`Table::get`].
 fn memory(throttle: &Throttle) -> std::sync::MutexGuard<'_, Memory> {
     let Place::Memory(memory) = &throttle.place else { panic!("it is shared") };
     memory.lock().unwrap()
 }
 
-/// Returns the size of the maps and of the times of clients.
 fn bytes(throttle: &Throttle) -> usize {
     let memory = memory(throttle);
     let map = |map: &crate::base::keyed::OwnMap<u64, Failures>| {

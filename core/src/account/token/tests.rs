@@ -84,14 +84,12 @@ proptest! {
     }
 }
 
-/// Replaces a file in one step.
 fn replace(file: &Path, content: &[u8]) {
     let next = file.with_extension("next");
     fs::write(&next, content).unwrap();
     fs::rename(next, file).unwrap();
 }
 
-/// Opens a store with the table of fingerprints.
 fn shared_store(directory: &Path) -> Arc<Store> {
     let store = Store::open(&Location::from(directory.join("store.db"))).unwrap();
     let create = |tx: &mut dyn Tx| {
@@ -101,7 +99,6 @@ fn shared_store(directory: &Path) -> Arc<Store> {
     Arc::new(store)
 }
 
-/// Opens the keys of a program whose default key file has this name.
 fn open(config: &Config, store: &Arc<Store>, directory: &Path, name: &str) -> Result<Keys> {
     Keys::open_shared(config, &directory.join(name), store, Clock::fixed(NOW))
 }

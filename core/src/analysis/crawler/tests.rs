@@ -57,7 +57,6 @@ fn only_declared_crawlers_are_recognised() {
     assert!(!is_declared(b"\xff\xfe"));
 }
 
-/// Returns the share of user agents that are recognised.
 fn recognised(list: &str) -> f64 {
     let (mut all, mut found) = (0.0, 0.0);
     for line in list.lines() {

@@ -19,7 +19,6 @@ fn held() -> (Service, Arc<Journal>) {
     (service, journal)
 }
 
-/// Records a request of the guest with this address and user agent.
 fn visit(service: &Service, from: u32, user_agent: &str) {
     let communication = Communication {
         caller: &Caller::Guest,
@@ -52,7 +51,6 @@ fn run(
     (write.unwrap(), written)
 }
 
-/// Writes for a time slice that is over from the start.
 fn write_slice(service: &Service, journal: &Arc<Journal>) -> ControlFlow<()> {
     let (mut write, written) = run(service, DeferredRecords::of(journal), true);
     write.done(written)
@@ -63,13 +61,11 @@ fn lines(service: &Service) -> Vec<LogEntry> {
     log_date(service, &Caller::Operator, day, 1_000).unwrap().log
 }
 
-/// Returns the numbers of communications and of visitors.
 fn counted(service: &Service) -> (i64, i64) {
     let figures = service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis;
     (figures.communication_avg, figures.total_visitor)
 }
 
-/// Records requests of a guest, a millisecond apart.
 fn visits(service: &Service, count: usize) {
     for _ in 0..count {
         visit(service, 7, "app");

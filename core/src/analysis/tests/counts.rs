@@ -19,12 +19,10 @@ fn post(service: &Service, url: &str) -> String {
 
 const TODAY: GetDay = GetDay { year: 2026, month: 11, day: 20 };
 
-/// Returns the report of 20 November 2026.
 fn day(tidings: &Tidings, caller: &Caller) -> Arc<Day> {
     tidings.call(caller, TODAY).unwrap().fields().analysis
 }
 
-/// Returns the visits by student number on that day, each as `ann 1`.
 fn shown(tidings: &Tidings, caller: &Caller) -> Vec<String> {
     students(&day(tidings, caller)).into_iter().map(|(num, count)| format!("{num} {count}")).collect()
 }
@@ -180,7 +178,6 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
     assert_eq!(yesterday(), ["removed 2"]);
 }
 
-/// Returns the encoded report, if it is in memory and up to date.
 fn remembered(service: &Service, question: &impl Operation) -> Option<Arc<Encoded>> {
     question.remembered(service).map(Result::unwrap)
 }

@@ -5,7 +5,6 @@ use crate::testing::{draft, publish, service};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Records visits of Ann and of a guest, a view of the post by a guest, and a like and a search by Ann.
 fn act(service: &Service, ann: &Caller, post: &str) {
     service.visit(&again(ann), 0);
     service.visit(&Caller::Guest, 1);

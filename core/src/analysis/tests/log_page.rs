@@ -9,7 +9,6 @@ fn page(service: &Service, filter: &GetLog, place: Option<LogPlace>, limit: i64)
     service.call(&Caller::Operator, filter.page(place, limit)).unwrap()
 }
 
-/// Returns the ids and paths of the lines on a page.
 fn shown(page: &LogLines) -> Vec<String> {
     page.log.iter().map(|line| format!("{} {}", line.entry.user_id, line.entry.path)).collect()
 }

@@ -20,7 +20,6 @@ fn all(service: &Service) -> Vec<String> {
     lines(log_date(service, &Caller::Operator, DAY, 1_000))
 }
 
-/// Reads the newest lines of a member, of guests, of removed members or of a key.
 fn of_user(tidings: &Tidings, caller: &Caller, id: &str, limit: i64) -> Result<Log> {
     tidings.call(caller, GetLogUser { user_id: id.into(), limit })
 }

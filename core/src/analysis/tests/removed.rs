@@ -35,7 +35,6 @@ fn bytes(service: &Service) -> Vec<u8> {
     std::fs::read(file).unwrap()
 }
 
-/// Returns which of the texts are in the bytes, in UTF-8 and regardless of ASCII case.
 fn found<'t>(bytes: &[u8], texts: impl IntoIterator<Item = &'t str>) -> Vec<&'t str> {
     let bytes = bytes.to_ascii_lowercase();
     let contains = |text: &&str| {
@@ -45,7 +44,6 @@ fn found<'t>(bytes: &[u8], texts: impl IntoIterator<Item = &'t str>) -> Vec<&'t 
     texts.into_iter().filter(contains).collect()
 }
 
-/// Inserts rows with the texts into every table that has rows of members.
 fn fill(service: &Service) {
     for sql in [
             "UPDATE member SET nickname = 'Snickerdoodle', name = '지우개 박사', major = 'Zymurgyology' WHERE folded = 'wigglesworth77'",
@@ -63,7 +61,6 @@ fn fill(service: &Service) {
     }
 }
 
-/// Returns the secrets and the ids of sessions that the database has of the member.
 fn secrets(service: &Service) -> Vec<String> {
     service.texts(
         "SELECT password FROM member WHERE folded = 'wigglesworth77'

@@ -11,7 +11,6 @@ fn start(service: &Service) -> Follower {
     Follower::start(service).unwrap().0
 }
 
-/// Returns the names of events, what they are about, and the titles that they tell.
 fn told(news: &News) -> Vec<String> {
     let line = |event: &Event| match &event.content {
         Content::Notice(NoticeChange::Published { notice }) => format!("published {}", notice.title),

@@ -25,7 +25,6 @@ const MINUTE: i64 = 60_000;
 const MEMBERS: [&str; 4] = ["ann", "ben", "cid", "dan"];
 const TOPICS: [&str; 3] = ["rust", "cats", "도서관"];
 
-/// An act of a member, with the number of the post, search or topic.
 #[derive(Clone, Copy, Debug)]
 struct TestAct {
     member: usize,
@@ -57,7 +56,6 @@ fn searched(n: usize) -> String {
     format!("Topic {} {}", TOPICS[n % TOPICS.len()], n % 5)
 }
 
-/// Creates a service with posts at the time `now`.
 fn service(now: Timestamp) -> Service {
     let mut config = Config { token_days: 400, ..Config::default() };
     config.analysis.timezone = Some("Asia/Seoul".parse().unwrap());
@@ -102,7 +100,6 @@ fn import_members(service: &Service) {
     member_import::import_members(service, &Caller::Operator, members.as_bytes(), &mut to_the_end).unwrap();
 }
 
-/// Performs the acts in order, each with its request.
 fn perform(service: &Service, acts: &[TestAct]) {
     let members = MEMBERS.map(|id| service.member(id));
     for act in acts {
@@ -133,12 +130,10 @@ fn perform(service: &Service, acts: &[TestAct]) {
     service.clock().advance(NOW - service.clock().now());
 }
 
-/// Returns the figures over all days.
 fn figures(service: &Service) -> analysis::Analysis {
     service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().fields().analysis
 }
 
-/// Returns all reports, lists and feeds.
 fn reports(service: &Service) -> Value {
     let days = service.call(&Caller::Operator, analysis::GetDaysAgo { days: 60 }).unwrap().fields();
     let mut summary = json!(figures(service));
@@ -166,7 +161,6 @@ fn reports(service: &Service) -> Value {
     report
 }
 
-/// Returns all daily and hourly counts except communications.
 fn counted(service: &Service) -> Vec<String> {
     let read = service.store().read(|tx| {
         let mut rows = rows(tx, "day_count", "day, counter, n", "WHERE n <> 0 AND counter <> 6")?;
@@ -309,7 +303,6 @@ fn each_bad_line_is_reported_and_the_others_are_imported() {
     );
 }
 
-/// Returns all rows that acts write, in a fixed order.
 fn left(service: &Service) -> Vec<String> {
     let tables = [
         ("moved_act", "member, date, act", ""),

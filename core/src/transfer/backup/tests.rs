@@ -44,7 +44,6 @@ fn titles(database: &Path) -> Vec<String> {
     list.notices().iter().map(|notice| notice.title.to_string()).collect()
 }
 
-/// Returns the file names in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =

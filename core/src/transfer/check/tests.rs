@@ -7,7 +7,6 @@ use crate::record::id::PostKey;
 use crate::store::{Isolation, Tx};
 use crate::testing::{NOW, Service, draft, operator, publish, service};
 
-/// Returns a context with the time of the test services.
 fn context() -> Context<'static> {
     Context { clock: Clock::fixed(NOW), ..Context::default() }
 }
@@ -23,7 +22,6 @@ fn mend(location: &str) {
     repair(operator(), location, &mut |_| {}, &CancelFlag::default()).unwrap();
 }
 
-/// Returns the names of the failed checks.
 fn wrong(location: &str) -> Vec<&'static str> {
     look_at(location).checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
 }
@@ -38,7 +36,6 @@ fn what_cannot_be_read_is_an_error_and_no_damaged_database() {
     assert!(!directory.path().join("nowhere.db").exists(), "a check creates no database");
 }
 
-/// Returns a service with posts that have topics and tags, likes, views and visitors.
 fn lively() -> Service {
     let service = service();
     let ann = service.member("ann");
@@ -53,7 +50,6 @@ fn lively() -> Service {
     service
 }
 
-/// Returns the derived data of all rows.
 fn kept(tidings: &Tidings) -> Vec<String> {
     let read = |sql: &str| format!("{:?}", tidings.store().read(|tx| tx.rows(sql, &[])).unwrap());
     [

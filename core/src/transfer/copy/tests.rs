@@ -19,7 +19,6 @@ mod refused;
 #[cfg(feature = "postgres")]
 mod server;
 
-/// A folder with databases, and those on the shared server.
 struct Places {
     folder: TempDir,
     #[cfg(feature = "postgres")]
@@ -57,7 +56,6 @@ impl Places {
         location
     }
 
-    /// Returns a database with posts.
     fn posts(&self, name: &str) -> Location {
         let location = self.file(name);
         let sample = include_str!("../../../../tests/data/rust-blog.jsonl");
@@ -80,12 +78,10 @@ impl Places {
     }
 }
 
-/// The columns that are parts of keys or refer to them.
 const KEYS: [&str; 12] = [
     "act", "counter", "date", "day", "key", "member", "number", "post", "revision", "slot", "source",
     "visitor",
 ];
-/// The columns that can be null.
 const NULLABLE: [(&str, &str); 11] = [
     ("feedback", "member"),
     ("member", "admin"),
@@ -147,7 +143,6 @@ fn copied(from: &Location, to: &Location) -> Result<Report> {
     copy(operator(), from, to, &mut |_| {}, &CancelFlag::default())
 }
 
-/// Returns the rows of each copied table, sorted.
 fn rows(location: &Location) -> Vec<(&'static str, Vec<String>)> {
     let source = open(location, &CancelFlag::default()).unwrap();
     plan::copied().map(|table| (table, source.read(|tx| rows_of(tx, table)).unwrap())).collect()
@@ -196,13 +191,11 @@ fn exported(location: &Location) -> Vec<u8> {
     out
 }
 
-/// Runs a statement in a database.
 fn run(location: &Location, sql: &'static str) {
     let store = Store::open(location).unwrap();
     store.write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
 }
 
-/// Returns the integer that a statement returns.
 fn number(location: &Location, sql: &str) -> i64 {
     Store::open(location).unwrap().read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
 }

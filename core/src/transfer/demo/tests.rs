@@ -26,7 +26,6 @@ fn feed(answer: &newsfeed::FeedPage) -> Value {
     serde_json::from_slice::<Value>(answer.answer().json()).unwrap()["newsfeed"].take()
 }
 
-/// Returns the lists of a member.
 fn lists(service: &Service, id: &str) -> Value {
     let caller = Caller::Member(id.into());
     value(service.call(&caller, crate::profile::GetLists { type_num: "0".into() }).unwrap())

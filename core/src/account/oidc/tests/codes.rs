@@ -7,7 +7,6 @@ fn unlink(world: &World, caller: &Caller) -> String {
     text(world.service.call(caller, UnlinkOidc { pw: PW.into() }))
 }
 
-/// Links an account to the person of the issuer, with the name of its member.
 fn linked() -> (World, Caller) {
     let world = world();
     let ann = world.service.member("ann");

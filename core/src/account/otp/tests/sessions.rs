@@ -2,12 +2,10 @@
 
 use super::*;
 
-/// A service where administrators need a second factor.
 fn strict() -> Service {
     service_with(Config { require_otp: true, ..Config::default() })
 }
 
-/// Opens the database of a service as such a service.
 fn strict_from_now_on(service: &Service) -> Tidings {
     let config = Config { require_otp: true, ..service.config().clone() };
     Tidings::builder(service.location()).config(config).clock(service.clock().clone()).open().unwrap()

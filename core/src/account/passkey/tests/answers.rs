@@ -11,7 +11,6 @@ fn sign_in_with(service: &Service, device: &mut Device, path: &[&str], value: Op
     text(answer(service, &begun, &credential, None))
 }
 
-/// Returns a credential with another value of a field, or without the field.
 fn with(credential: &str, path: &[&str], value: Option<Value>) -> String {
     let mut changed: Value = serde_json::from_str(credential).unwrap();
     let (field, parents) = path.split_last().unwrap();
@@ -24,7 +23,6 @@ fn with(credential: &str, path: &[&str], value: Option<Value>) -> String {
     changed.to_string()
 }
 
-/// The fields of credentials that count.
 const NEEDED: [&[&str]; 5] = [
     &["id"],
     &["response"],

@@ -32,7 +32,6 @@ fn wrong(url: &str) -> Vec<&'static str> {
     wrong.map(|check| check.name).filter(|name| *name != "durability").collect()
 }
 
-/// Returns a service that has its own key, and posts with likes and views.
 fn lively(url: &str) -> Tidings {
     let config = Config {
         token_key: Some(Secret(b"a key for tests, long enough for a signature".to_vec().into())),

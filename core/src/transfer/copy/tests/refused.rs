@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Copies, and calls `on_step` with each step.
 fn copied_with(from: &Location, to: &Location, on_step: &mut dyn FnMut(Step, &CancelFlag)) -> Result<Report> {
     let stop = CancelFlag::default();
     copy(operator(), from, to, &mut |step| on_step(step, &stop), &stop)
@@ -18,7 +17,6 @@ fn before_verification(mut change: impl FnMut()) -> impl FnMut(Step, &CancelFlag
     }
 }
 
-/// Returns a function that requests a stop at the n-th step.
 fn stop_at(mut n: u32) -> impl FnMut(Step, &CancelFlag) {
     move |_, stop| {
         n = n.saturating_sub(1);
@@ -28,7 +26,6 @@ fn stop_at(mut n: u32) -> impl FnMut(Step, &CancelFlag) {
     }
 }
 
-/// Returns the sorted names of the files in the folder.
 fn names(places: &Places) -> Vec<String> {
     let entries = fs::read_dir(places.folder.path()).unwrap();
     let mut names: Vec<String> =

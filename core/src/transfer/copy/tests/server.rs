@@ -2,12 +2,10 @@
 
 use super::*;
 
-/// The places, unless PostgreSQL is not installed.
 fn places() -> Option<Places> {
     is_installed("copies to and from PostgreSQL").then(Places::new)
 }
 
-/// Writes to a database, and returns the revision of the transaction.
 fn write(location: &Location) -> i64 {
     let store = Store::open(location).unwrap();
     store.write(Isolation::Alone, |tx| Ok::<_, StoreError>(tx.revision())).unwrap()
