@@ -95,14 +95,6 @@ fn a_password_is_changed_with_the_current_one_and_its_repetition() {
 fn guessing_is_slowed_for_sign_ins_changes_and_the_university_unless_switched_off() {
     let service = service();
     sign_up(&service, "ann");
-    for _ in 0..6 {
-        assert_eq!(text(sign_in(&service, "ann", "wrong horse", Some(client()))), "incorrect pw");
-    }
-    assert_eq!(text(sign_in(&service, "Ann", PW, Some(client()))), "too many requests");
-    assert_eq!(text(sign_in(&service, "ann", PW, None)), "success");
-    service.clock().advance(1_000);
-    assert_eq!(text(sign_in(&service, "ann", PW, Some(client()))), "success");
-
     let ben = sign_up(&service, "ben");
     import_roster(&service, ROSTER);
     let change = |pw: &str| {
@@ -110,8 +102,12 @@ fn guessing_is_slowed_for_sign_ins_changes_and_the_university_unless_switched_of
         text(form.run_for(&service, &ben, Some(client()).into()))
     };
     let verify = |pw: &str| text(sign_in_up(&service, "2026-0001", pw, Some(client())));
-    let attempts: [(&dyn Fn(&str) -> String, _, _); 2] =
-        [(&change, "incorrect pw", PW), (&verify, "pw incorrect", "of the university")];
+    let into = |pw: &str| text(sign_in(&service, "ann", pw, Some(client())));
+    let attempts: [(&dyn Fn(&str) -> String, _, _); 3] = [
+        (&into, "incorrect pw", PW),
+        (&change, "incorrect pw", PW),
+        (&verify, "pw incorrect", "of the university"),
+    ];
     for (attempt, wrong, right) in attempts {
         for _ in 0..6 {
             assert_eq!(attempt("wrong horse"), wrong);
@@ -260,19 +256,15 @@ fn only_a_well_formed_response_of_the_university_counts() {
         ("200 OK", br#"{"verified": true, "known": true, "name": 7, "major": ""}"#),
         ("200 OK", long.as_bytes()),
         ("204 No Content", b""),
-        ("300 Choices", yes),
         ("304 Not Modified", b""),
-        ("400 Bad", yes),
-        ("401 Unauthorized", yes),
-        ("404 Not Found", yes),
-        ("500 Failed", yes),
-        ("503 Busy", yes),
     ];
     let mut responses = vec![
         response("200 OK", "", br#"{"verified": false, "known": false}"#),
         response("200 OK", "", br#"{"verified": false, "known": true}"#),
     ];
     responses.extend(wrong.map(|(status, body)| response(status, "", body)));
+    let refusals = ["300 Choices", "400 Bad", "401 Unauthorized", "404 Not Found", "500 Failed", "503 Busy"];
+    responses.extend(refusals.map(|status| response(status, "", yes)));
     let moved = ["301 X", "302 X", "303 X", "307 X", "308 X"];
     responses.extend(moved.map(|status| response(status, &location, b"")));
     responses.extend([Vec::new(), TRICKLE.to_vec()]);

@@ -82,19 +82,8 @@ const KEYS: [&str; 12] = [
     "act", "counter", "date", "day", "key", "member", "number", "post", "revision", "slot", "source",
     "visitor",
 ];
-const NULLABLE: [(&str, &str); 11] = [
-    ("feedback", "member"),
-    ("member", "admin"),
-    ("member", "blacklisted"),
-    ("member", "major"),
-    ("member", "name"),
-    ("post", "end_date"),
-    ("post_stats", "heat"),
-    ("post_stats", "heat_0"),
-    ("log", "named_member"),
-    ("log", "path"),
-    ("request", "named_member"),
-];
+const NULLABLE: &str = "feedback.member member.admin member.blacklisted member.major member.name post.end_date \
+    post_stats.heat post_stats.heat_0 log.named_member log.path request.named_member";
 
 fn odd_rows(tx: &mut dyn Tx, table: &str) -> Result<(), StoreError> {
     let sql = "SELECT name, type FROM pragma_table_info($1) ORDER BY cid";
@@ -112,7 +101,7 @@ fn odd_rows(tx: &mut dyn Tx, table: &str) -> Result<(), StoreError> {
 }
 
 fn odd_cell<'l>(table: &str, name: &str, kind: &str, row: usize, long: &'l str) -> Arg<'l> {
-    if row == 2 && NULLABLE.contains(&(table, name)) {
+    if row == 2 && NULLABLE.split(' ').any(|column| column == format!("{table}.{name}")) {
         return Arg::Null;
     }
     match kind {
