@@ -31,9 +31,16 @@ fn log_user_date(tidings: &Tidings, caller: &Caller, id: &str, window: Window, l
 
 const AGENT: &str = "okhttp/4.12.0";
 
-impl Service {
+impl Tidings {
     /// Records a communication of a member, or of the guest with address number `from`.
-    fn communicate(&self, caller: &Caller, from: u8, method: &str, template: &'static str, path: &str) {
+    pub(crate) fn communicate(
+        &self,
+        caller: &Caller,
+        from: u8,
+        method: &str,
+        template: &'static str,
+        path: &str,
+    ) {
         self.communicate_as(caller, from, AGENT, (method, template, path, 200));
     }
 

@@ -209,20 +209,9 @@ fn processes_write_lines_of_the_same_millisecond() {
     let service = service();
     let open = || Tidings::builder(service.location()).clock(Clock::fixed(NOW)).open().unwrap();
     let others = [open(), open()];
-    let visit = Communication {
-        caller: &Caller::Guest,
-        operation: Operation::new("GET", "/get_popularity_newsfeed"),
-        path: "/get_popularity_newsfeed",
-        status: 200,
-        result: SUCCESS,
-        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        user_agent: b"app",
-    };
     for n in 0..3 {
         for tidings in others.iter().chain([&service.tidings]) {
-            for _ in 0..150 {
-                record(tidings, &visit);
-            }
+            (0..150).for_each(|_| tidings.visit(&Caller::Guest, 1));
             tidings.analysis().flush().unwrap();
         }
         let page = GetLog { limit: Some(1_000), ..GetLog::default() };

@@ -1,19 +1,17 @@
 //! Tests of the import of acts. They compare it with the same acts in this service, and with imports in a different
 //! order.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::account::Caller;
-use crate::analysis::{self, Communication, Operation};
+use crate::analysis;
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Config;
 use crate::import::{About, to_the_end};
 use crate::newsfeed::Page;
-use crate::record::answer::{LineError, SUCCESS};
+use crate::record::answer::LineError;
 use crate::store::Row;
 use crate::testing::{NOW, Service, cases, service_at};
 use crate::transfer::member_import;
@@ -114,16 +112,7 @@ fn perform(service: &Service, acts: &[TestAct]) {
                 drop(newsfeed::topic(service, caller, topic, &Page::default()).unwrap());
             }
         }
-        let communication = Communication {
-            caller,
-            operation: Operation::new("GET", "/test"),
-            path: "/test",
-            status: 200,
-            result: SUCCESS,
-            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            user_agent: b"test",
-        };
-        analysis::record(service, &communication);
+        service.communicate(caller, 1, "GET", "/test", "/test");
         // Otherwise requests of many hours of this clock are written together, and count in the last of them.
         service.store().flush().wait().unwrap();
     }
