@@ -119,9 +119,8 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         "member Ann http key.revoke cleaner".into(),
     ];
     assert_eq!(lines(&service), expected);
-    let verified = service.call(&Caller::Operator, Verify { head: None }).unwrap();
+    let verified = verify(&service, &format!("17:{}", all(&service)[0].hash));
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 17, 17));
-    assert_eq!(verified.hash, all(&service)[0].hash);
 }
 
 #[test]
@@ -160,23 +159,15 @@ fn an_edit_a_gap_and_a_missing_end_show() {
     let with_head = || verify(&service, &head).fault;
     notices(&service, 1);
     assert_eq!(with_head(), None);
-    let changed = "UPDATE audit SET new_value =";
+    for (seq, column, other, before) in [
+        (3, "new_value", "'Other'", "'Notice 1 (shown, 4 characters)'"),
+        (4, "actor", "'key'", "'operator'"),
+        (7, "date", "date + 1", "date - 1"),
+    ] {
+        let set = |to: &str| format!("UPDATE audit SET {column} = {to} WHERE seq = {seq}");
+        assert_found(&service, seq, &set(other), &set(before));
+    }
     for (seq, edit, undo) in [
-        (
-            3,
-            &*format!("{changed} 'Other' WHERE seq = 3"),
-            &*format!("{changed} 'Notice 1 (shown, 4 characters)' WHERE seq = 3"),
-        ),
-        (
-            4,
-            "UPDATE audit SET actor = 'key' WHERE seq = 4",
-            "UPDATE audit SET actor = 'operator' WHERE seq = 4",
-        ),
-        (
-            7,
-            "UPDATE audit SET date = date + 1 WHERE seq = 7",
-            "UPDATE audit SET date = date - 1 WHERE seq = 7",
-        ),
         (1, "UPDATE member SET id = 'eve' WHERE id = 'ann'", "UPDATE member SET id = 'ann' WHERE id = 'eve'"),
         (5, "UPDATE audit SET seq = 99 WHERE seq = 5", "UPDATE audit SET seq = 5 WHERE seq = 99"),
         (1, "UPDATE audit SET seq = 99 WHERE seq = 1", "UPDATE audit SET seq = 1 WHERE seq = 99"),
@@ -289,22 +280,17 @@ fn a_chain_that_was_made_anew_is_no_continuation_of_a_kept_head() {
 fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
     let service = service();
     notices(&service, 3);
-    for (edit, undo, seq) in [
-        (
-            "UPDATE audit_chain SET removed_hash = replace(removed_hash, '0', '1')",
-            "UPDATE audit_chain SET removed_hash = replace(removed_hash, '1', '0')",
-            1,
-        ),
-        ("UPDATE audit_chain SET removed_seq = -1", "UPDATE audit_chain SET removed_seq = 0", 1),
-        (
-            "INSERT INTO audit SELECT -5, date, surface, actor, actor_name, actor_member, actor_proof, action, subject,
-             subject_member, subject_proof, old_value, new_value, hash FROM audit WHERE seq = 1",
-            "DELETE FROM audit WHERE seq = -5",
-            1,
-        ),
-        ("UPDATE audit_chain SET removed_seq = 2", "UPDATE audit_chain SET removed_seq = 0", 3),
-    ] {
-        assert_found(&service, seq, edit, undo);
+    let replaced = |from: char, to: char| {
+        format!("UPDATE audit_chain SET removed_hash = replace(removed_hash, '{from}', '{to}')")
+    };
+    assert_found(&service, 1, &replaced('0', '1'), &replaced('1', '0'));
+    let fields = "date, surface, actor, actor_name, actor_member, actor_proof, action, subject, \
+        subject_member, subject_proof, old_value, new_value, hash";
+    let insert = format!("INSERT INTO audit SELECT -5, {fields} FROM audit WHERE seq = 1");
+    assert_found(&service, 1, &insert, "DELETE FROM audit WHERE seq = -5");
+    for (removed, seq) in [(-1, 1), (2, 3)] {
+        let set = |seq| format!("UPDATE audit_chain SET removed_seq = {seq}");
+        assert_found(&service, seq, &set(removed), &set(0));
     }
     // Of an empty trail too.
     tamper(&service, "DELETE FROM audit");

@@ -110,19 +110,9 @@ fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
     let kinds = [0, 1, 2].map(|n| data["imported_acts"][n]["act"].as_str().unwrap());
     assert_eq!(kinds, ["other", "view", "like"]);
     assert_eq!(data["log"][0]["path"], "/annmark1");
-    let account = serde_json::json!({
-        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "email": null, "pending_email": null, "single_sign_on": null, "passkeys": [], "date": NOW, "auto_login": 0, "admin": null,
-        "scopes": [], "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
-        "sign_in_places": 0,
-    });
-    assert_eq!(data["account"], account);
     // The operator gets the same, with a record of the export.
     let (other, _) = object(|take| export_of(&service, &Caller::Operator, "ann", take));
-    assert_eq!(count(&other, "audit"), audit + 1);
-    assert_eq!(
-        (&other["feedback"], &other["log"], &other["sessions"][0]["current"]),
-        (&data["feedback"], &data["log"], &0.into())
-    );
+    assert_eq!((count(&other, "audit"), &other["sessions"][0]["current"]), (audit + 1, &0.into()));
     assert_eq!(data["sessions"][0]["current"], 1);
 }
 
