@@ -308,9 +308,8 @@ fn reading_about_many_members_is_recorded_once_an_hour() {
     let key = service.named_key("sync", &[Scope::MembersRead, Scope::AnalyticsRead]);
     let list = |caller: &Caller, after: Option<&str>, limit: i64| {
         let (limit, after) = (Some(limit), after.map(str::to_owned));
-        service
-            .call(caller, member::List { limit, after: after.clone(), ..member::List::default() })
-            .unwrap();
+        let members = member::List { limit, after: after.clone(), ..member::List::default() };
+        service.call(caller, members).unwrap();
         service.call(caller, member::ListRoster { limit, after }).unwrap();
         service.call(caller, crate::analysis::GetLog { limit, ..Default::default() }).unwrap();
     };
@@ -335,10 +334,8 @@ fn reading_about_many_members_is_recorded_once_an_hour() {
     service.call(&ann, crate::newsfeed::LearnWeights {}).unwrap();
     ExportTrail {}.export(&service, &key).next(&service).unwrap_err();
     assert!(ExportTrail {}.export(&service, &ann).next(&service).unwrap().is_some());
-    assert_eq!(
-        lines(&service)[before + 8..],
-        ["member ann library feed.learn too few acts", "member ann library audit.export"]
-    );
+    let read = ["member ann library feed.learn too few acts", "member ann library audit.export"];
+    assert_eq!(lines(&service)[before + 8..], read);
     // Members read their own lines.
     let (own, limit) = (Some("ben".into()), Some(1_000));
     let own = crate::analysis::GetLog { member: own, limit, ..Default::default() };

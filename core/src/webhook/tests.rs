@@ -283,17 +283,16 @@ fn what_was_given_up_is_removed_after_30_days() {
 fn if_too_many_wait_the_oldest_is_given_up() {
     let service = service();
     let hook = hook(&service, "down");
-    service
-        .store()
-        .write(Isolation::Alone, move |tx| {
-            for n in 0..outbox::PENDING_MAX + 2 {
-                outbox::insert(tx, &hook.id, PING, &n.to_string(), Some("{}"), NOW)?;
-                // The same event again.
+    let insert = move |tx: &mut dyn crate::store::Tx| {
+        for n in 0..outbox::PENDING_MAX + 2 {
+            // The same event twice.
+            for _ in 0..2 {
                 outbox::insert(tx, &hook.id, PING, &n.to_string(), Some("{}"), NOW)?;
             }
-            Ok::<_, StoreError>(())
-        })
-        .unwrap();
+        }
+        Ok::<_, StoreError>(())
+    };
+    service.store().write(Isolation::Alone, insert).unwrap();
     let hook = &service.call(&Caller::Operator, List {}).unwrap().webhooks[0];
     assert_eq!((hook.pending, hook.dead), (outbox::PENDING_MAX, 2));
 }

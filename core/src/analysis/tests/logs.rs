@@ -1,7 +1,5 @@
 //! Tests of the access log.
 
-use tidings_cluster::only_on_sqlite;
-
 use super::*;
 use crate::profile;
 use crate::service::retention;
@@ -109,7 +107,7 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
     service.communicate(&root, 1, "GET", user, "/get_log_user/guest/5");
     assert!(all(&service).contains(&"root GET /get_log_user/Ann/5 200".to_owned()), "the id as registered");
 
-    service.call(&root, crate::member::Remove { user_id: "ann".into() }).unwrap();
+    service.remove_member("ann");
     // The line of the removal is written after it.
     service.communicate(&root, 1, "GET", "/admin_remove_user/{user_id}", "/admin_remove_user/Ann");
     let expected = [
@@ -172,20 +170,6 @@ fn made_up_methods_are_stored_as_other_and_long_paths_truncated() {
 }
 
 #[test]
-fn a_report_includes_all_earlier_requests_while_reports_are_rare() {
-    let service = service();
-    let summary = || service.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis;
-    for n in 1..=110 {
-        service.visit(&Caller::Guest, 1);
-        let counted = summary().communication_avg;
-        assert!(counted == n || n > 10 && counted <= n, "{counted} of {n}");
-    }
-    let commits = service.store().commits().count;
-    assert!(commits < 60, "commits: {commits}");
-    assert_eq!(service.figures().communication_avg, 110);
-}
-
-#[test]
 fn lines_of_a_full_millisecond_continue_in_the_next() {
     let service = service();
     for _ in 0..2 {
@@ -243,27 +227,6 @@ fn old_lines_are_deleted() {
     assert_eq!(service.figures().communication_avg, 1 + 9 * 700, "counters stay");
     service.communicate(&Caller::Guest, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
     assert_eq!(all(&service)[0], "guest GET /get_post/1 200");
-}
-
-#[test]
-fn queries_of_the_log_use_their_indexes() {
-    only_on_sqlite!("it reads SQLite's query plans");
-    let service = service();
-    let plan = |whose: &str| {
-        let sql = format!(
-            "EXPLAIN QUERY PLAN SELECT l.key, l.member, m.id, r.method, coalesce(n.id, l.path), r.status
-             FROM log l JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-             LEFT JOIN member n ON n.key = coalesce(l.named_member, r.named_member) LEFT JOIN logged_key k ON k.number = -1 - l.member
-             WHERE {whose} l.key >= 5 ORDER BY l.key DESC LIMIT 10"
-        );
-        let rows = service.store().read(|tx| tx.rows(&sql, &[])).unwrap();
-        rows.into_iter().map(|mut row| row.take::<String>(3).unwrap()).collect::<Vec<_>>().join("; ")
-    };
-    let all_lines = plan("");
-    assert!(all_lines.starts_with("SEARCH l USING PRIMARY KEY (key>?)"), "{all_lines}");
-    let one_member = plan("l.member = 7 AND");
-    assert!(one_member.starts_with("SEARCH l USING INDEX log_member (member=? AND key>?)"), "{one_member}");
-    assert!(![all_lines, one_member].iter().any(|plan| plan.contains("TEMP B-TREE")));
 }
 
 #[test]

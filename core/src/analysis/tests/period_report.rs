@@ -55,10 +55,8 @@ fn a_period_ends_today_at_the_latest_and_has_at_most_366_days() {
     let service = service();
     let of = |from: Option<&str>, to: Option<&str>| {
         let report = GetReport { from: from.map(str::to_owned), to: to.map(str::to_owned) };
-        service
-            .call(&Caller::Guest, report)
-            .map(|report| report.fields())
-            .map(|report| (report.from, report.to))
+        let report = service.call(&Caller::Guest, report)?.fields();
+        Ok::<_, Error>((report.from, report.to))
     };
     let days = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     assert_eq!(of(Some("2026-11-20"), Some("2027-01-01")).unwrap(), days("2026-11-20", "2026-11-20"));
@@ -99,9 +97,8 @@ fn a_report_counts_what_happened_on_its_days_only() {
     let by_weekday: Vec<i64> = all.weekdays.iter().map(|weekday| weekday.hours.iter().sum()).collect();
     assert_eq!(by_weekday, [0, 0, 2, 2, 2, 0, 0]);
     assert!(all.weekdays.iter().all(|weekday| weekday.days == 1) && all.terms.is_some());
-    let figures = service
-        .call(&Caller::Operator, GetPeriod { first: "2026-11-15".into(), last: "2026-11-21".into() })
-        .unwrap();
+    let period = GetPeriod { first: "2026-11-15".into(), last: "2026-11-21".into() };
+    let figures = service.call(&Caller::Operator, period).unwrap();
     assert_eq!(all.days, figures.days, "both reports of the same days agree");
 }
 

@@ -65,11 +65,8 @@ fn totals_agree_with_their_parts_and_with_the_rows() {
     for (counter, hourly) in [(1, 224), (2, 248), (3, 272), (5, 320), (8, 392), (14, 536)] {
         let by =
             |range: String| service.number(&format!("SELECT sum(n) FROM day_count WHERE counter {range}"));
-        assert_eq!(
-            by(format!("= {counter}")),
-            by(format!("BETWEEN {hourly} AND {}", hourly + 23)),
-            "{counter}"
-        );
+        let hours = format!("BETWEEN {hourly} AND {}", hourly + 23);
+        assert_eq!(by(format!("= {counter}")), by(hours), "{counter}");
     }
 }
 
@@ -82,9 +79,8 @@ fn every_report_and_feed_has_data() {
     let recommended = feed(&newsfeed::recommended(&service, &keen, &page).unwrap());
     assert!(popular[0]["view"].as_i64() > Some(3), "{}", popular[0]);
     assert_ne!(recommended, feed(&newsfeed::recommended(&service, &Caller::Guest, &page).unwrap()));
-    assert!(
-        !service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().fields().search_realtime.is_empty()
-    );
+    let trends = service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().fields();
+    assert!(!trends.search_realtime.is_empty());
     let devices = service.call(&Caller::Guest, analysis::GetDevices {}).unwrap().fields();
     assert!(devices.mobile > devices.tablet && devices.tablet > 0, "{devices:?}");
     let lists = lists(&service, &demo.keen);

@@ -135,10 +135,8 @@ fn members_are_read_from_csv_with_the_same_names() {
     assert_eq!((first.inserted, first.about.unknown_columns), (1, vec!["Room".to_owned()]));
     for (n, separator) in [";", "\t"].into_iter().enumerate() {
         let (head, line) = (["nickname", "id", "name"], ["a, b", &format!("ben{n}"), ""]);
-        assert_eq!(
-            import(&rows(&head.join(separator), &line.join(separator))),
-            Report { inserted: 1, ..Report::default() }
-        );
+        let imported = import(&rows(&head.join(separator), &line.join(separator)));
+        assert_eq!(imported, Report { inserted: 1, ..Report::default() });
     }
     let late = import(&rows("id;date", "cid;2999-01-01")).errors;
     assert_eq!((late[0].line, &*late[0].reason), (2, DATE_RULE));

@@ -132,11 +132,8 @@ fn bytes_of_a_device_that_are_cut_or_changed_are_refused() {
             for bytes in [&bytes[..at], &changed] {
                 let encoded = json!(device::encode(bytes));
                 let credential = with(&credential, &format!("response.{field}"), Some(encoded));
-                assert_eq!(
-                    text(answer(&service, &begun, &credential, None)),
-                    "incorrect code",
-                    "{field} {at}"
-                );
+                let got = text(answer(&service, &begun, &credential, None));
+                assert_eq!(got, "incorrect code", "{field} {at}");
             }
         }
     }

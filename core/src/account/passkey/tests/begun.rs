@@ -64,10 +64,8 @@ fn a_passkey_is_added_in_the_session_that_has_begun_it() {
     assert_eq!(ends(&service, &ann, &other, None, sign_out), "incorrect code", "signed out");
     let named = Caller::Member("ann".into());
     let change = || {
-        let pw = PW.to_owned();
-        service
-            .call(&other, ChangePassword { pw: pw.clone(), new_pw: pw.clone(), new_pw_check: pw })
-            .unwrap();
+        let [pw, new_pw, new_pw_check] = [PW; 3].map(str::to_owned);
+        service.call(&other, ChangePassword { pw, new_pw, new_pw_check }).unwrap();
     };
     assert_eq!(ends(&service, &named, &named, None, change), "incorrect code", "another password");
 }

@@ -54,10 +54,8 @@ fn other_names_of_the_source_a_lost_log_and_another_version_are_refused() {
         connection.pragma_update(None, "user_version", version).unwrap();
         drop(connection);
         let message = copied(&source, &empty).unwrap_err().to_string();
-        assert!(
-            message.contains(&format!("schema version {version}")) && message.contains(text),
-            "{message}"
-        );
+        let text = [&*format!("schema version {version}"), text];
+        assert!(text.iter().all(|text| message.contains(text)), "{message}");
     }
     assert_eq!(names(&places), before);
 }
