@@ -197,18 +197,6 @@ fn a_flush_includes_what_a_running_write_gives_back() {
 }
 
 #[test]
-fn all_records_are_written_at_a_clean_stop() {
-    let service = service();
-    for from in 0..6_000 {
-        visit(&service, from, "app");
-    }
-    let Service { tidings, database } = service;
-    drop(tidings);
-    let service = Service { tidings: crate::Tidings::open(database.location()).unwrap(), database };
-    assert_eq!(line_count(&service), 6_000);
-}
-
-#[test]
 fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
     let (service, journal) = held();
     for _ in 0..40_000 {
@@ -230,23 +218,6 @@ fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
     }
     assert_eq!(line_count(&service), 25_577);
     assert_eq!(counted(&service).0, 42_001);
-}
-
-#[test]
-fn all_records_of_several_threads_are_written() {
-    let service = service();
-    let flood = |from: u32| (0..5_000).for_each(|n| visit(&service, from + n % 50, "app"));
-    std::thread::scope(|scope| {
-        for from in [100, 200, 300, 400] {
-            scope.spawn(move || flood(from));
-        }
-    });
-    let journal = &service.analysis().journal;
-    while journal.must_settle() {
-        journal.settle(service.store()).unwrap();
-        service.clock().advance(1_000);
-    }
-    assert_eq!((line_count(&service), journal.len(), journal.lost()), (20_000, 0, 0));
 }
 
 #[test]
