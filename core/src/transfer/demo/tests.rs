@@ -36,21 +36,16 @@ fn figures(service: &Service) -> analysis::Analysis {
 }
 
 #[test]
-fn totals_agree_with_their_parts_and_with_the_rows() {
+fn totals_agree_with_their_parts() {
     let (service, demo) = made(SMALL);
     assert_eq!((demo.members, demo.posts), (30, 60));
     let figures = figures(&service);
     assert_eq!(figures.posts_count, 60);
-    assert_eq!(figures.total_view, service.number("SELECT sum(view) FROM post_stats"));
-    assert_eq!(figures.total_fav, service.number("SELECT sum(fav) FROM post_stats"));
-    assert_eq!(figures.total_fav, service.number("SELECT count(*) FROM liked"));
     assert_eq!(figures.communication_avg, service.number("SELECT count(*) FROM log"));
-    assert_eq!(figures.total_visitor, service.number("SELECT count(*) FROM visitor"));
     assert!(figures.total_visitor > 20 && figures.total_view > 60 && figures.total_fav > 5, "{figures:?}");
 
-    let dates = ["2026-11-15", "2026-11-20"];
-    let period =
-        service.call(&Caller::Operator, GetPeriod { first: dates[0].into(), last: dates[1].into() }).unwrap();
+    let period = GetPeriod { first: "2026-11-15".into(), last: "2026-11-20".into() };
+    let period = service.call(&Caller::Operator, period).unwrap();
     assert_eq!(period.days.len(), 6);
     let sum = |of: fn(&analysis::DayFigures) -> i64| period.days.iter().map(of).sum::<i64>();
     assert_eq!(sum(|day| day.visitor), figures.total_visitor);
@@ -58,7 +53,6 @@ fn totals_agree_with_their_parts_and_with_the_rows() {
     assert_eq!(sum(|day| day.like), figures.total_fav);
     assert_eq!(sum(|day| day.search), figures.search_count);
     assert_eq!(sum(|day| day.communication), figures.communication_avg);
-    assert_eq!(sum(|day| day.visit), service.number("SELECT sum(visits) FROM visitor"));
     assert_eq!(sum(|day| day.visit), period.students.iter().map(|s| s.count).sum::<i64>());
     assert!(period.days.iter().all(|day| day.visitor > 0 && day.visit >= day.visitor), "{period:?}");
     // The hourly counts add up to the daily ones.
