@@ -218,11 +218,10 @@ fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable(
 /// database can.
 fn forge(service: &Service, seq: i64, hash: &str) {
     let (removed, now) = (format!("{seq}:{hash}"), service.now());
+    service.run("DELETE FROM audit");
+    let both = ["removed", "head"].map(|part| format!("{part}_seq = {seq}, {part}_hash = '{hash}'"));
+    service.run(&format!("UPDATE audit_chain SET {}", both.join(", ")));
     let written = service.store().write(crate::store::Isolation::Alone, move |tx| {
-        let (seq, hash) = removed.split_once(':').unwrap();
-        tx.run("DELETE FROM audit", &[])?;
-        let sql = "UPDATE audit_chain SET removed_seq = $1, removed_hash = $2, head_seq = $1, head_hash = $2";
-        tx.run(sql, &[seq.parse::<i64>().unwrap().into(), hash.into()])?;
         append(tx, now - 2 * DAY_MS, Entry::new(Action::AuditExport))?;
         append(tx, now, Entry::new(Action::AuditRetention).on("1").after(&removed))
     });
@@ -241,10 +240,10 @@ fn a_record_of_retention_hides_no_records_that_had_not_expired() {
     let told = format!("3:{}", all(&service)[3].hash);
     service.clock().advance(DAY_MS - 1);
     let now = service.now();
+    tamper(&service, "DELETE FROM audit WHERE seq <= 3");
+    let hash = told.split_once(':').unwrap().1;
+    tamper(&service, &format!("UPDATE audit_chain SET removed_seq = 3, removed_hash = '{hash}'"));
     let written = service.store().write(crate::store::Isolation::Alone, move |tx| {
-        tx.run("DELETE FROM audit WHERE seq <= 3", &[])?;
-        let hash = told.split_once(':').unwrap().1;
-        tx.run("UPDATE audit_chain SET removed_seq = 3, removed_hash = $1", &[hash.into()])?;
         append(tx, now, Entry::new(Action::AuditRetention).on("1-3").after(&told))
     });
     written.unwrap();

@@ -267,11 +267,10 @@ fn what_was_given_up_is_removed_after_30_days() {
     let service = service();
     hook(&service, "down");
     publish(&service, "Library", |_| {});
-    let give_up = |tx: &mut dyn crate::store::Tx| {
-        let id: String = tx.one("SELECT id FROM webhook_delivery", &[])?.take(0)?;
-        DELIVERIES.give_up(tx, &id, "status 503", NOW)
-    };
-    service.store().write(Isolation::Alone, give_up).unwrap();
+    let id = service.texts("SELECT id FROM webhook_delivery").remove(0);
+    let given_up =
+        service.store().write(Isolation::Alone, move |tx| DELIVERIES.give_up(tx, &id, "status 503", NOW));
+    given_up.unwrap();
     let prune = |now: Timestamp| {
         service.store().write(Isolation::Alone, move |tx| DELIVERIES.prune(tx, now, 100)).unwrap();
         waiting(&service).len()

@@ -24,12 +24,8 @@ fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> Report {
 }
 
 fn password(service: &Service, id: &str) -> (String, i64) {
-    let read = service.store().read(|tx| {
-        let sql = "SELECT password, generation FROM member WHERE folded = $1";
-        let mut row = tx.one(sql, &[id.into()])?;
-        Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
-    });
-    read.unwrap()
+    let of = |column: &str| format!("SELECT {column} FROM member WHERE folded = '{id}'");
+    (service.texts(&of("password")).remove(0), service.number(&of("generation")))
 }
 
 #[test]
