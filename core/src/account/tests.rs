@@ -1,5 +1,3 @@
-//! Tests of the rules for ids, passwords and nicknames.
-
 use super::*;
 
 #[test]

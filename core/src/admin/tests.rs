@@ -1,5 +1,3 @@
-//! Tests of administrators and the blacklist.
-
 use super::*;
 use crate::mail::tests::text;
 use crate::testing::{self, NOW, Service, service};

@@ -1,5 +1,3 @@
-//! Tests of the audit trail.
-
 use std::ops::ControlFlow;
 
 use serde_json::Value;

@@ -1,5 +1,3 @@
-//! Tests of codes, and of withdrawing what is pending.
-
 use super::*;
 use crate::account::{
     Caller, ChangePassword, ConfirmEmail, GetEmail, ListSessions, ResetPassword, SetEmail, SignOutAll,

@@ -1,5 +1,3 @@
-//! Tests of addresses, and of codes for new passwords by mail.
-
 use super::*;
 use crate::Caller;
 use crate::ClientInfo;

@@ -1,5 +1,3 @@
-//! Tests of invitations.
-
 use std::net::Ipv4Addr;
 use std::sync::Barrier;
 

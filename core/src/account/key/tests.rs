@@ -1,5 +1,3 @@
-//! Tests of API keys.
-
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::record::error::Result;

@@ -1,5 +1,3 @@
-//! Tests of the administrators' operations on members.
-
 use super::*;
 use crate::base::config::Config;
 use crate::mail::tests::text;

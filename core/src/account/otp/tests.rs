@@ -1,5 +1,3 @@
-//! Tests of the second factor.
-
 use std::net::Ipv4Addr;
 
 use data_encoding::BASE32_NOPAD;

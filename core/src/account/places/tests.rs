@@ -1,5 +1,3 @@
-//! Tests of places.
-
 use std::net::Ipv4Addr;
 
 use super::*;

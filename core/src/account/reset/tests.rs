@@ -1,5 +1,3 @@
-//! Tests of codes for new passwords.
-
 use std::net::Ipv4Addr;
 
 use super::*;

@@ -1,5 +1,3 @@
-//! Tests of roles.
-
 use super::*;
 use crate::Caller;
 use crate::base::config::Config;

@@ -1,5 +1,3 @@
-//! Tests of sign-up, sign-in and sign-out.
-
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::Duration;

@@ -1,5 +1,3 @@
-//! Tests of sessions.
-
 use std::net::Ipv4Addr;
 
 use super::*;

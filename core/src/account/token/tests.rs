@@ -1,5 +1,3 @@
-//! Tests of valid and invalid tokens, and of the replacement of keys.
-
 use std::fs;
 
 use proptest::prelude::*;

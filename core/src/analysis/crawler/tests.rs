@@ -1,5 +1,3 @@
-//! Tests of the recognition of crawlers.
-
 use super::is_declared;
 
 #[test]

@@ -1,5 +1,3 @@
-//! Tests of bursts: the terms searched more than usual.
-
 use super::*;
 use crate::base::config::Config;
 use crate::record::operation::Operation as _;

@@ -1,5 +1,3 @@
-//! Tests of visitors, acts and the reports on them.
-
 use tidings_cluster::only_on_sqlite;
 
 use super::*;

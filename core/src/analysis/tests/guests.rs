@@ -1,5 +1,3 @@
-//! Tests of who counts as a guest.
-
 use super::*;
 use crate::testing::service;
 

@@ -1,5 +1,3 @@
-//! Tests of the live figures of the current day, and of periods of days.
-
 use super::*;
 use crate::testing::{draft, publish, service};
 

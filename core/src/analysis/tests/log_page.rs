@@ -1,5 +1,3 @@
-//! Tests of reading the log page by page.
-
 use super::*;
 use crate::removal;
 use crate::store::Isolation;

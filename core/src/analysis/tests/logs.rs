@@ -1,5 +1,3 @@
-//! Tests of the access log.
-
 use super::*;
 use crate::profile;
 use crate::service::retention;

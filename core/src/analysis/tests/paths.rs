@@ -1,5 +1,3 @@
-//! Tests of paths that clients invent.
-
 use super::*;
 use crate::testing::service;
 

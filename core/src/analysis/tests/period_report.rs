@@ -1,5 +1,3 @@
-//! Tests of the report of a period.
-
 use super::*;
 use crate::base::clock::Timestamp;
 use crate::base::config::Config;

@@ -1,5 +1,3 @@
-//! Tests of trends: the most searched terms of the last 24 hours.
-
 use std::collections::HashSet;
 
 use proptest::prelude::*;

@@ -1,5 +1,3 @@
-//! Tests of the zone of the days, and of changing it.
-
 use std::time::{Duration, Instant};
 
 use super::*;

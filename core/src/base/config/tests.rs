@@ -1,5 +1,3 @@
-//! Tests of the validation of settings.
-
 use super::*;
 use crate::Tidings;
 use crate::record::error::Error;

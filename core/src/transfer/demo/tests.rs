@@ -1,5 +1,3 @@
-//! Tests of demo data.
-
 use serde_json::Value;
 
 use super::*;

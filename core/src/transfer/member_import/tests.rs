@@ -1,5 +1,3 @@
-//! Tests of the imports of members.
-
 use serde_json::{Value, json};
 
 use super::*;
