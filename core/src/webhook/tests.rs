@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use super::operations::URL_RULE;
-use super::outbox::{DELIVERIES, PING};
+use super::outbox::PING;
 use super::queue::Queue;
 use super::send::Outgoing;
 use super::*;
@@ -260,22 +260,6 @@ fn an_attempt_for_a_removed_webhook_does_not_end_a_later_delivery() {
     publish(&service, "Second", |_| {});
     worker.settle();
     assert_eq!(receivers.texts(), ["notice.published First", "notice.published Second"]);
-}
-
-#[test]
-fn what_was_given_up_is_removed_after_30_days() {
-    let service = service();
-    hook(&service, "down");
-    publish(&service, "Library", |_| {});
-    let id = service.texts("SELECT id FROM webhook_delivery").remove(0);
-    let given_up =
-        service.store().write(Isolation::Alone, move |tx| DELIVERIES.give_up(tx, &id, "status 503", NOW));
-    given_up.unwrap();
-    let prune = |now: Timestamp| {
-        service.store().write(Isolation::Alone, move |tx| DELIVERIES.prune(tx, now, 100)).unwrap();
-        waiting(&service).len()
-    };
-    assert_eq!((prune(NOW + 30 * DAY_MS - 1), prune(NOW + 30 * DAY_MS)), (1, 0));
 }
 
 #[test]

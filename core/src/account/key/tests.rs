@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::clock::DAY_MS;
 use crate::record::error::Result;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, again, service};
 use crate::{admin, member};
 
 fn add_key(service: &Service, name: &str, scopes: &[Scope], expires: Option<Timestamp>) -> Caller {
@@ -96,8 +96,7 @@ fn the_last_use_is_written_at_most_once_a_minute() {
     };
     // A new request has a new caller.
     let use_key = || {
-        let Caller::Token(token) = &key else { unreachable!("it is a token") };
-        let key = Caller::token(token.text());
+        let key = again(&key);
         let result = service.call(&key, admin::GetBlacklist {}).map(drop);
         key.resolved(&service);
         (result, key.known_key(&service).is_some())
