@@ -17,10 +17,8 @@ use crate::testing::{self, NOW, Service, again, operator, service};
 use crate::{Surface, Tidings};
 use crate::{admin, webhook};
 
-fn nothing(_: Step) {}
-
 fn copy(database: &Path, to: &Path) -> Result<Report> {
-    backup(operator(), &database.into(), to, &mut nothing, &CancelFlag::default())
+    backup(operator(), &database.into(), to, &mut |_| (), &CancelFlag::default())
 }
 
 fn put(database: &Path, from: &Path) -> Result<Restored> {
@@ -29,7 +27,7 @@ fn put(database: &Path, from: &Path) -> Result<Restored> {
         &database.into(),
         from,
         By { clock: &Clock::fixed(NOW), surface: Surface::Library, account: Some("root") },
-        &mut nothing,
+        &mut |_| (),
         &CancelFlag::default(),
     )
 }
