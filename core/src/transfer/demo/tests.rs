@@ -4,7 +4,7 @@ use super::*;
 use crate::analysis::{self, GetPeriod, LOG_MAX};
 use crate::base::config::Config;
 use crate::newsfeed::{self, Page};
-use crate::testing::{self, NOW, Service, service_at, sign_in};
+use crate::testing::{self, NOW, Service, service_at};
 
 const SMALL: Size = Size { seed: 7, members: 30, posts: 60, days: 6 };
 
@@ -63,14 +63,8 @@ fn totals_agree_with_their_parts() {
 }
 
 #[test]
-fn every_report_and_feed_has_data() {
+fn every_report_has_data() {
     let (service, demo) = made(Size { days: 30, ..SMALL });
-    let keen = Caller::Member(demo.keen.clone());
-    let page = Page::default();
-    let popular = feed(&newsfeed::popular(&service, &page).unwrap());
-    let recommended = feed(&newsfeed::recommended(&service, &keen, &page).unwrap());
-    assert!(popular[0]["view"].as_i64() > Some(3), "{}", popular[0]);
-    assert_ne!(recommended, feed(&newsfeed::recommended(&service, &Caller::Guest, &page).unwrap()));
     let trends = service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().fields();
     assert!(!trends.search_realtime.is_empty());
     let devices = service.call(&Caller::Guest, analysis::GetDevices {}).unwrap().fields();
@@ -84,7 +78,6 @@ fn every_report_and_feed_has_data() {
     assert!(log.iter().all(|line| line.date <= NOW) && log.iter().any(|line| line.user_id == demo.keen));
     assert_eq!(service.call(&Caller::Operator, notice::List::default()).unwrap().notices().len(), 7);
     assert_eq!(service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list.len(), 8);
-    assert!(sign_in(&service, &demo.keen, PASSWORD, None).is_ok());
 }
 
 #[test]
