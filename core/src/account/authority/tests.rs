@@ -6,7 +6,7 @@ use crate::mail::tests::text;
 use crate::newsfeed::evaluation;
 use crate::record::export::Export as _;
 use crate::testing::{Service, service, service_with, sign_in, sign_in_up, sign_up_form};
-use crate::transfer::{member_import, roster_import};
+use crate::transfer::roster_import;
 use crate::{admin, member_data, words};
 
 type Operation = (&'static str, fn(&Service, &Caller) -> Result<()>);
@@ -85,40 +85,32 @@ fn an_administrator_without_the_second_factor_may_nothing_where_it_is_required()
 }
 
 #[test]
-fn neither_a_key_nor_a_role_becomes_an_administrator_by_the_roster() {
+fn a_role_becomes_no_administrator_by_the_roster() {
     let service = service();
-    let (key, eve) = (service.key(Scope::Members), service.member_with("eve", Scope::ALL));
+    let eve = service.member_with("eve", Scope::ALL);
     let roster = |caller: &Caller, lines: &str| {
         let csv = format!("id,name,password\n{lines}");
         roster_import::ImportRoster {}.import(&service, caller, csv.as_bytes(), &mut to_the_end).unwrap()
     };
-    assert_eq!(roster(&key, "s01,Lee,old password\ns02,Kim,old password\n").inserted, 2);
+    assert_eq!(roster(&eve, "s01,Lee,old password\ns02,Kim,old password\n").inserted, 2);
     for id in ["s01", "s02"] {
         sign_in_up(&service, id, "old password", None).unwrap();
     }
     service.call(&Caller::Operator, admin::Grant { user_id: "s01".into() }).unwrap();
-    for (caller, n) in [(&key, 3), (&eve, 4)] {
-        let lines =
-            "S01,Lee,new password\ns02,Kim,new password\neve,Eve,new password\ns01,Lee,old password\n";
-        let report = roster(caller, lines);
-        assert_eq!((report.updated, report.skipped, report.errors.len()), (Some(0), 0, 4), "{report:?}");
-        // The right password of an administrator is refused like a wrong one.
-        let reason = "id is that of a member: only an administrator changes this entry";
-        assert!(report.errors.iter().all(|error| error.reason == reason), "{report:?}");
-        for id in ["s01", "s02"] {
-            assert!(sign_in_up(&service, id, "new password", None).is_err());
-            assert!(sign_in_up(&service, id, "old password", None).is_ok());
-        }
-        // Nor does it tell whether a password is that of somebody who has not signed in yet.
-        let entry = |pw: &str| roster(caller, &format!("new{n},Choi,{pw}\n"));
-        assert_eq!(entry("a password").inserted, 1);
-        assert_eq!([entry("a password").updated, entry("other").updated], [Some(1); 2]);
+    let lines = "S01,Lee,new password\ns02,Kim,new password\neve,Eve,new password\ns01,Lee,old password\n";
+    let report = roster(&eve, lines);
+    assert_eq!((report.updated, report.skipped, report.errors.len()), (Some(0), 0, 4), "{report:?}");
+    // The right password of an administrator is refused like a wrong one.
+    let reason = "id is that of a member: only an administrator changes this entry";
+    assert!(report.errors.iter().all(|error| error.reason == reason), "{report:?}");
+    for id in ["s01", "s02"] {
+        assert!(sign_in_up(&service, id, "new password", None).is_err());
+        assert!(sign_in_up(&service, id, "old password", None).is_ok());
     }
-    // Nor by an import of members, which skips existing ones.
-    let line = br#"{"id": "S01", "nickname": "Other", "password_hash": ""}"#;
-    let report = member_import::import_members(&service, &key, &line[..], &mut to_the_end).unwrap();
-    assert_eq!((report.inserted, report.skipped), (0, 1));
-    assert!(sign_in_up(&service, "s01", "old password", None).is_ok());
+    // Nor does it tell whether a password is that of somebody who has not signed in yet.
+    let entry = |pw: &str| roster(&eve, &format!("new,Choi,{pw}\n"));
+    assert_eq!(entry("a password").inserted, 1);
+    assert_eq!([entry("a password").updated, entry("other").updated], [Some(1); 2]);
     assert_eq!(roster(&Caller::Operator, "s01,Lee,new password\n").updated, Some(1));
 }
 

@@ -144,20 +144,6 @@ fn it_is_disabled_and_recovery_codes_are_renewed_with_password_and_code() {
 }
 
 #[test]
-fn administrators_reset_a_lost_second_factor() {
-    let service = service();
-    let (mut ann, boss) = (service.member("ann"), service.admin("boss"));
-    let reset = |caller: &Caller, id: &str| text(service.call(caller, ResetOtp { user_id: id.into() }));
-    assert_eq!(reset(&boss, "ann"), "bad request", "it is not enabled");
-    for caller in [&Caller::Operator, &boss] {
-        enable(&service, &ann, "ann");
-        assert_eq!(reset(caller, "ANN"), "success");
-        assert_eq!(text(service.call(&ann, GetOtp {})), "bad token", "the sessions end");
-        ann = signed_in(&service, "ann", None);
-    }
-}
-
-#[test]
 fn recovery_codes_are_easy_to_read_and_forgiving() {
     let codes = generate().recovery_codes;
     assert_eq!(codes.len(), RECOVERY_CODES);

@@ -46,23 +46,18 @@ fn count(service: &Service) -> i64 {
 }
 
 #[test]
-fn a_member_sees_their_devices_and_signs_one_out() {
+fn a_member_sees_their_devices_newest_first_and_signs_their_own_out() {
     let service = service();
     let first = service.member("ann");
     service.clock().advance(1);
-    let firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0";
-    let second = signed_in(&service, "ann", firefox);
+    let second = signed_in(&service, "ann", CURL);
     let sessions = listed(&service, &second);
-    assert_eq!(devices(&sessions), [("Firefox on Linux", 1), ("unknown", 0)]);
+    assert_eq!(devices(&sessions), [("curl", 1), ("unknown", 0)]);
     assert_eq!((sessions[0].date, sessions[0].last_seen), (NOW + 1, NOW + 1));
-    assert_eq!(sign_out(&service, &service.member("ben"), &sessions[1].id), "Not found");
     assert_eq!(sign_out(&service, &second, "nothing"), "Not found");
-    assert_eq!(sign_out(&service, &second, &sessions[1].id.to_uppercase()), "success");
-    assert_eq!([&first, &second].map(|caller| works(&service, caller)), [false, true]);
-    assert_eq!(text(service.call(&again(&first), ListSessions {})), "bad token");
-    // One's own session too.
-    assert_eq!(sign_out(&service, &second, &sessions[0].id), "success");
-    assert!(!works(&service, &second));
+    assert_eq!(sign_out(&service, &second, &sessions[0].id.to_uppercase()), "success");
+    assert_eq!([&first, &second].map(|caller| works(&service, caller)), [true, false]);
+    assert_eq!(text(service.call(&again(&second), ListSessions {})), "bad token");
 }
 
 #[test]
@@ -79,7 +74,7 @@ fn revoked_tokens_have_no_sessions() {
 }
 
 #[test]
-fn an_administrator_signs_a_member_out() {
+fn an_administrator_signs_one_session_of_a_member_out() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     service.clock().advance(1);
@@ -95,10 +90,7 @@ fn an_administrator_signs_a_member_out() {
         assert_eq!(text(service.call(&ann, member::SignOutSession { user_id, session_obi })), answer);
     }
     assert_eq!([&ben, &phone].map(|caller| works(&service, caller)), [true, false]);
-    service.call(&ann, member::SignOut { user_id: "ben".into() }).unwrap();
-    assert!(!works(&service, &ben) && works(&service, &ann));
-    let texts: Vec<_> = service.trail().iter().map(|r| format!("{} {}", r.subject, r.after)).collect();
-    assert_eq!(texts[..2], ["ben everywhere", "ben one session"]);
+    assert_eq!(service.trail()[0].after, "one session");
 }
 
 #[test]
