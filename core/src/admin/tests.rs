@@ -90,9 +90,6 @@ fn administrators_are_listed_by_date_then_id_with_their_nicknames() {
     let listed = service.call(&Caller::Operator, List {}).unwrap();
     let names: Vec<_> = listed.admins.iter().map(|admin| &*admin.nickname).collect();
     assert_eq!(names, ["Annie", "Ben", "cid"]);
-    let json = serde_json::to_string(&listed).unwrap();
-    let first = r#"{"admins":[{"user_id":"ann","nickname":"Annie","date":"2026-11-20T08:36:00.000Z"},"#;
-    assert!(json.starts_with(first), "{json}");
 }
 
 #[test]

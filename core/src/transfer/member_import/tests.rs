@@ -119,21 +119,11 @@ fn each_bad_line_is_reported_with_its_reason_and_the_others_are_imported() {
 #[test]
 fn members_are_read_from_csv_with_the_same_names() {
     let service = testing::service();
-    let import =
-        |input: &str| import_members(&service, &Caller::Operator, input.as_bytes(), &mut to_the_end).unwrap();
-    let rows = |first: &str, second: &str| format!("\u{feff}{first}\r\n{second}\r\n");
-    let first = import(&rows(
-        "ID,Nickname,password_hash,name,major,date,Room",
-        "ann,\"Lee, Ann\",,Ann Lee,Physics,2024-03-01T09:00:00Z,7",
-    ));
-    assert_eq!((first.inserted, first.about.unknown_columns), (1, vec!["Room".to_owned()]));
-    for (n, separator) in [";", "\t"].into_iter().enumerate() {
-        let (head, line) = (["nickname", "id", "name"], ["a, b", &format!("ben{n}"), ""]);
-        let imported = import(&rows(&head.join(separator), &line.join(separator)));
-        assert_eq!(imported, Report { inserted: 1, ..Report::default() });
-    }
-    let late = import(&rows("id;date", "cid;2999-01-01")).errors;
-    assert_eq!((late[0].line, &*late[0].reason), (2, DATE_RULE));
+    let input = "\u{feff}ID,Nickname,password_hash,name,major,date,Room\r\n\
+        ann,\"Lee, Ann\",,Ann Lee,Physics,2024-03-01T09:00:00Z,7\r\ncid,Cid,,,,2999-01-01,\r\n";
+    let report = import_members(&service, &Caller::Operator, input.as_bytes(), &mut to_the_end).unwrap();
+    assert_eq!((report.inserted, report.about.unknown_columns), (1, vec!["Room".to_owned()]));
+    assert_eq!((report.errors[0].line, &*report.errors[0].reason), (3, DATE_RULE));
     let info = service.call(&Caller::Operator, member::Get { user_id: "ann".into() }).unwrap().fields();
     assert_eq!((&*info.nickname, &*info.user_name, &*info.user_major), ("Lee, Ann", "Ann Lee", "Physics"));
 }
