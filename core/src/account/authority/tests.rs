@@ -1,7 +1,6 @@
 use super::*;
 use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
-use crate::mail::tests::text;
 #[cfg(feature = "evaluation")]
 use crate::newsfeed::evaluation;
 use crate::record::export::Export as _;
@@ -48,30 +47,6 @@ fn operations_of_the_operator_are_refused_to_every_other_caller() {
     }
     assert!(sign_in(&service, "cid", "password of cid", None).is_err());
     assert!(words::export(&service, &Caller::Operator, Vec::new()).is_err(), "no words were loaded");
-}
-
-#[test]
-fn the_operator_acts_for_a_member_with_exactly_their_rights() {
-    let service = service();
-    service.admin("ann");
-    for id in ["ben", "cid"] {
-        service.member(id);
-    }
-    let callers = [
-        (Caller::Member("cid".into()), "Not admin"),
-        (Caller::Member("gone".into()), "bad token"),
-        (Caller::Member("ann".into()), "success"),
-        (Caller::Operator, "success"),
-    ];
-    for (caller, answer) in &callers {
-        for (name, operation) in OPERATIONS {
-            assert_eq!(text(operation(&service, caller)), *answer, "{name} {caller:?}");
-        }
-    }
-    let trail = service.trail();
-    for action in ["admin.grant", "member.export", "roster.import"] {
-        assert!(trail.iter().any(|record| record.action == action && record.actor == "as ann"), "{action}");
-    }
 }
 
 #[test]
