@@ -198,13 +198,6 @@ mod tests {
     }
 
     #[test]
-    fn an_input_without_records_has_none() {
-        for input in ["", " \n\r\n\t", "\u{feff}", "[]", " [ \n ] \n"] {
-            assert_eq!(records(input.as_bytes(), 2), [], "{input:?}");
-        }
-    }
-
-    #[test]
     fn malformed_arrays_name_the_faulty_element() {
         assert_eq!(records(b"[", 9), [(1, Err(NOT_CLOSED))]);
         assert_eq!(records(b"[{1}, {2", 9), [text(1, "{1}"), (2, Err(NOT_CLOSED))]);

@@ -83,18 +83,6 @@ fn a_search_covers_ids_and_names_and_takes_wildcards_literally() {
 }
 
 #[test]
-fn an_operator_acts_as_any_member_who_is_not_blacklisted() {
-    let service = service();
-    service.member("Ann");
-    let ann = Caller::acting_as(&service, "aNN").unwrap();
-    assert_eq!(service.call(&ann, profile::Get {}).unwrap().fields().user_id, "Ann");
-    assert_eq!(text(service.call(&ann, admin::Check {})), "Not admin");
-    assert_eq!(text(Caller::acting_as(&service, "nobody")), "Not found");
-    service.blacklist("ann");
-    assert_eq!(text(Caller::acting_as(&service, "ann")), "blacklist user");
-}
-
-#[test]
 fn an_operator_acts_on_any_account_and_a_member_only_on_their_own() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
