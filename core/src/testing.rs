@@ -8,10 +8,12 @@ use tidings_cluster::{Engine, Scratch};
 use crate::Tidings;
 use crate::account::{AccessToken, Caller, Client, ClientInfo, Operator, SignIn, SignInUp, SignUp, key};
 use crate::admin;
+use crate::audit::{self, AuditRecord};
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::config::{Config, Secret, Zone};
 use crate::import::{Import as _, Report, to_the_end};
 use crate::member;
+use crate::notice;
 use crate::post::{self, Draft};
 use crate::record::error::Result;
 use crate::record::id::PostKey;
@@ -40,7 +42,6 @@ pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
 }
 
-/// Returns the draft of a post.
 pub(crate) fn draft(title: impl Into<String>, url: impl Into<String>) -> Draft {
     Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
 }
@@ -55,7 +56,11 @@ impl Draft {
     }
 }
 
-/// Inserts a post; returns its id.
+/// Returns the draft of a notice that everybody sees.
+pub(crate) fn notice(title: impl Into<String>) -> notice::Draft {
+    notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() }
+}
+
 pub(crate) fn publish(tidings: &Tidings, draft: Draft) -> String {
     tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
@@ -74,7 +79,6 @@ pub(crate) fn eventually(what: impl Fn() -> bool) {
     }
 }
 
-/// Runs an operation for a client.
 pub(crate) trait RunFor: Operation {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: ClientInfo) -> Result<Self::Answer> {
         tidings.call_from(caller, &client, self)
@@ -87,6 +91,12 @@ impl From<Option<Client>> for ClientInfo {
     fn from(client: Option<Client>) -> Self {
         Self { address: client.map(Client::address), ..Self::default() }
     }
+}
+
+/// Returns the form with which somebody becomes a member, with the password `password of ID`.
+pub(crate) fn sign_up_form(id: &str) -> SignUp {
+    let pw = format!("password of {id}");
+    SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: None }
 }
 
 pub(crate) fn sign_in(
@@ -169,6 +179,13 @@ fn in_utc(mut config: Config) -> Config {
     config
 }
 
+pub(crate) fn again(caller: &Caller) -> Caller {
+    match caller {
+        Caller::Token(token) => Caller::token(token.text()),
+        other => other.clone(),
+    }
+}
+
 impl Service {
     /// Opens the database again at the same time with the same settings, so that all caches are empty.
     pub(crate) fn reopened(self) -> Self {
@@ -193,6 +210,33 @@ impl Service {
         self.database.path()
     }
 
+    /// Runs a statement that another program could, and returns the number of rows.
+    pub(crate) fn run(&self, sql: &str) -> u64 {
+        let sql = sql.to_owned();
+        self.store().write(Isolation::Alone, move |tx| tx.run(&sql, &[])).unwrap()
+    }
+
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        self.store().read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
+    }
+
+    pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
+        let rows = self.store().read(|tx| tx.rows(sql, &[])).unwrap();
+        rows.into_iter().map(|mut row| row.take(0).unwrap()).collect()
+    }
+
+    pub(crate) fn trail(&self) -> Vec<AuditRecord> {
+        self.call(&Caller::Operator, audit::List::default()).unwrap().audit
+    }
+
+    pub(crate) fn blacklist(&self, id: &str) {
+        self.call(&Caller::Operator, admin::PushBlacklist { user_id: id.into() }).unwrap();
+    }
+
+    pub(crate) fn remove_member(&self, id: &str) {
+        self.call(&Caller::Operator, member::Remove { user_id: id.into() }).unwrap();
+    }
+
     /// Makes a commit fail after all its writes, with [`StoreError::Dangling`].
     pub(crate) fn fail_a_commit(&self) {
         let failed = self.store().write(Isolation::Alone, |tx| {
@@ -215,9 +259,7 @@ impl Service {
     }
 
     pub(crate) fn member(&self, id: &str) -> Caller {
-        let pw = format!("password of {id}");
-        let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into(), email: None };
-        Caller::token(self.call(&Caller::Guest, form).unwrap().access_token)
+        Caller::token(self.call(&Caller::Guest, sign_up_form(id)).unwrap().access_token)
     }
 
     pub(crate) fn admin(&self, id: &str) -> Caller {
@@ -234,10 +276,13 @@ impl Service {
     }
 
     pub(crate) fn key(&self, scope: Scope) -> Caller {
-        let (name, scopes) = (scope.name().into(), vec![scope.name().into()]);
-        Caller::token(
-            self.call(&Caller::Operator, key::Add { name, scopes, expires: None }).unwrap().key.as_str(),
-        )
+        self.named_key(scope.name(), &[scope])
+    }
+
+    pub(crate) fn named_key(&self, name: &str, scopes: &[Scope]) -> Caller {
+        let scopes = scopes.iter().map(ToString::to_string).collect();
+        let add = key::Add { name: name.into(), scopes, expires: None };
+        Caller::token(self.call(&Caller::Operator, add).unwrap().key.as_str())
     }
 }
 

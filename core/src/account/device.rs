@@ -83,59 +83,37 @@ mod tests {
 
     #[test]
     fn a_family_is_a_program_and_a_system() {
-        for (header, family) in [
-            ("Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0", "Firefox on Linux"),
-            (
-                "Mozilla/5.0 (Windows NT 10.0) KHTML Chrome/130.0.0.0 Safari/537.36 Edg/130.0.0.0",
-                "Edge on Windows",
-            ),
-            (
-                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) KHTML Version/18.0 Mobile/15E148 Safari/604.1",
-                "Safari on iPhone",
-            ),
-            (
-                "Mozilla/5.0 (Linux; Android 14) KHTML Chrome/130.0.0.0 Mobile Safari/537.36",
-                "Chrome on Android",
-            ),
-            ("Campus/7 CFNetwork/1568.100.1 Darwin/24.0.0", "an app on Apple"),
-            ("okhttp/4.12.0", "an app"),
-            ("curl/8.5.0", "curl"),
-            (
-                "Mozilla/5.0 (Linux; Android 12; Razer Edge 5G) KHTML Chrome/124.0 Safari/537.36",
-                "Chrome on Android",
-            ),
-            ("Mozilla/5.0 (X11; CrOS; HP Chromebook 14) Gecko/20100101 Firefox/131.0", "Firefox on ChromeOS"),
-            ("Mozilla/5.0 (Linux; Android 9; HP Chromebook) Version/4.0 Safari/537.36", "Safari on Android"),
-            (
-                "Mozilla/5.0 (Linux; Android 13; iPhone 14 Pro) Chrome/124.0 Safari/537.36",
-                "Chrome on Android",
-            ),
-            ("Mozilla/5.0 (Windows NT 10.0) Chrome/64.0 Safari/537.36 Edge/17.17134", "Edge on Windows"),
-            ("Mozilla/5.0 (Linux; Android 10; K) Chrome/130.0 Safari/537.36 EdgA/130.0", "Edge on Android"),
-            (
-                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_7) Version/17.0 EdgiOS/130.0 Safari/604.1",
-                "Edge on iPhone",
-            ),
-            ("Mozilla/5.0 (Windows NT 10.0) Chrome/124.0 Safari/537.36 OPX/2.4.1", "Opera on Windows"),
-            (
-                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_4) Version/17.4 Safari/604.1 OPT/4.6.0",
-                "Opera on iPhone",
-            ),
-            ("Mozilla/5.0 (iPad; CPU OS 9_3) OPiOS/14.0.0.104835 Safari/9537.53", "Opera on iPad"),
-            ("Opera/9.80 (J2ME/MIDP; Opera Mini/9.80) Presto/2.8.119 Version/11.10", "Opera"),
-            (
-                "Mozilla/5.0 (Linux; Android 11) Chrome/124.0 YaSearchBrowser/24.40 Safari/537.36",
-                "Yandex Browser on Android",
-            ),
-            ("Python/3.11 aiohttp/3.9.5", "Python"),
-            ("python-requests/2.31.0", "Python"),
-            ("Python-urllib/3.11", "Python"),
-            ("Mozilla/5.0 (Macintosh)", "Mac"),
-            ("", "unknown"),
-            ("일정/1.0", "unknown"),
-        ] {
+        let families = "
+            Firefox on Linux: Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+            Edge on Windows: Mozilla/5.0 (Windows NT 10.0) KHTML Chrome/130.0.0.0 Safari/537.36 Edg/130.0.0.0
+            Safari on iPhone: Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) KHTML Version/18.0 Mobile/15E148 Safari/604.1
+            Chrome on Android: Mozilla/5.0 (Linux; Android 14) KHTML Chrome/130.0.0.0 Mobile Safari/537.36
+            an app on Apple: Campus/7 CFNetwork/1568.100.1 Darwin/24.0.0
+            an app: okhttp/4.12.0
+            curl: curl/8.5.0
+            Chrome on Android: Mozilla/5.0 (Linux; Android 12; Razer Edge 5G) KHTML Chrome/124.0 Safari/537.36
+            Firefox on ChromeOS: Mozilla/5.0 (X11; CrOS; HP Chromebook 14) Gecko/20100101 Firefox/131.0
+            Safari on Android: Mozilla/5.0 (Linux; Android 9; HP Chromebook) Version/4.0 Safari/537.36
+            Chrome on Android: Mozilla/5.0 (Linux; Android 13; iPhone 14 Pro) Chrome/124.0 Safari/537.36
+            Edge on Windows: Mozilla/5.0 (Windows NT 10.0) Chrome/64.0 Safari/537.36 Edge/17.17134
+            Edge on Android: Mozilla/5.0 (Linux; Android 10; K) Chrome/130.0 Safari/537.36 EdgA/130.0
+            Edge on iPhone: Mozilla/5.0 (iPhone; CPU iPhone OS 17_7) Version/17.0 EdgiOS/130.0 Safari/604.1
+            Opera on Windows: Mozilla/5.0 (Windows NT 10.0) Chrome/124.0 Safari/537.36 OPX/2.4.1
+            Opera on iPhone: Mozilla/5.0 (iPhone; CPU iPhone OS 17_4) Version/17.4 Safari/604.1 OPT/4.6.0
+            Opera on iPad: Mozilla/5.0 (iPad; CPU OS 9_3) OPiOS/14.0.0.104835 Safari/9537.53
+            Opera: Opera/9.80 (J2ME/MIDP; Opera Mini/9.80) Presto/2.8.119 Version/11.10
+            Yandex Browser on Android: Mozilla/5.0 (Linux; Android 11) Chrome/124.0 YaSearchBrowser/24.40 Safari/537.36
+            Python: Python/3.11 aiohttp/3.9.5
+            Python: python-requests/2.31.0
+            Python: Python-urllib/3.11
+            Mac: Mozilla/5.0 (Macintosh)
+            unknown: 일정/1.0
+        ";
+        for line in families.trim().lines() {
+            let (family, header) = line.trim().split_once(": ").unwrap();
             let header = header.replace("KHTML", "AppleWebKit/537.36 (KHTML, like Gecko)");
             assert_eq!(Device::of(&header).name(), family, "{header}");
         }
+        assert_eq!(Device::of("").name(), "unknown");
     }
 }

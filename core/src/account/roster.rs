@@ -130,32 +130,3 @@ pub(crate) mod table {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Caller;
-    use crate::testing::{import_roster, service};
-
-    #[test]
-    fn the_roster_is_listed_by_id_in_pages() {
-        let service = service();
-        let csv = "id,name,major,password\nS2,Kim,Physics,pw\ns1,Lee,,pw\ns3,Park,Law,pw\n";
-        import_roster(&service, csv);
-        let page = |after: Option<&str>, limit| {
-            service.call(&Caller::Operator, ListRoster { after: after.map(str::to_owned), limit })
-        };
-        let first = page(None, Some(2)).unwrap();
-        let names: Vec<_> = first.roster.iter().map(|member| &*member.name).collect();
-        assert_eq!((names, first.next.as_deref()), (vec!["Lee", "Kim"], Some("S2")));
-        assert!(page(Some("s3"), Some(2)).unwrap().roster.is_empty());
-        let last = page(Some("S2"), Some(2)).unwrap();
-        assert_eq!((last.roster.len(), last.next), (1, None));
-        assert_eq!(page(None, None).unwrap().roster.len(), 3);
-        for limit in [0, -1, 1_001] {
-            assert_eq!(page(None, Some(limit)).unwrap_err().problem().field, Some("limit"));
-        }
-        let refused = service.call(&Caller::Guest, ListRoster { after: None, limit: Some(0) });
-        assert!(matches!(refused, Err(Error::BadToken)));
-    }
-}

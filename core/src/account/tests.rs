@@ -1,7 +1,3 @@
-//! Tests of the rules for ids, passwords and nicknames.
-
-use proptest::prelude::*;
-
 use super::*;
 
 #[test]
@@ -65,18 +61,6 @@ fn a_nickname_is_made_from_what_is_visible_of_a_name_or_else_of_the_id() {
         ("", "\u{200b}", "member"),
     ] {
         assert_eq!(cut_nickname(name, id), made, "{name:?}");
-    }
-}
-
-proptest! {
-    #[test]
-    fn no_text_panics_and_accepted_texts_are_within_bounds(text: String) {
-        if is_id(&text) {
-            prop_assert!((3..=30).contains(&text.len()));
-        }
-        if let Some(nickname) = nickname(&text) {
-            prop_assert!((1..=30).contains(&nickname.chars().count()));
-        }
     }
 }
 

@@ -204,28 +204,6 @@ pub(super) mod tests {
         "Pacific/Apia",
     ];
 
-    fn local_hour(zone: &str, at: &str) -> (String, u8) {
-        let LocalHour { day, hour } =
-            LocalTime::new(zone.parse().unwrap()).local_hour(Timestamp::parse(at).unwrap());
-        (date_text(day), hour)
-    }
-
-    #[test]
-    fn a_time_has_the_day_and_hour_of_a_wall_clock() {
-        let day = |date: &str, hour| (date.to_owned(), hour);
-        assert_eq!(local_hour("UTC", "2026-11-20T23:59:59.999Z"), day("2026-11-20", 23));
-        assert_eq!(local_hour("Asia/Seoul", "2026-11-20T15:00:00Z"), day("2026-11-21", 0));
-        assert_eq!(local_hour("Asia/Kathmandu", "2026-11-20T18:14:59Z"), day("2026-11-20", 23));
-        assert_eq!(local_hour("Asia/Kathmandu", "2026-11-20T18:15:00Z"), day("2026-11-21", 0));
-        // The hour between one and two occurs twice, and both count as the same.
-        for at in ["2026-11-01T05:30:00Z", "2026-11-01T06:30:00Z"] {
-            assert_eq!(local_hour("America/New_York", at), day("2026-11-01", 1));
-        }
-        // The hour between two and three is skipped.
-        assert_eq!(local_hour("America/New_York", "2026-03-08T06:59:59.999Z"), day("2026-03-08", 1));
-        assert_eq!(local_hour("America/New_York", "2026-03-08T07:00:00Z"), day("2026-03-08", 3));
-    }
-
     #[test]
     fn days_have_numbers_and_names() {
         assert_eq!(day_of(1970, 1, 1), Some(0));

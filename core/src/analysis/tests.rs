@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
 use crate::record::answer::SUCCESS;
-use crate::testing::Service;
+use crate::testing::{Service, again};
 
 mod bursts;
 mod counts;
@@ -19,13 +19,11 @@ mod removed;
 mod searches;
 mod zones;
 
-/// Reads the access log of a period.
 pub(super) fn log_date(tidings: &Tidings, caller: &Caller, window: Window, limit: i64) -> Result<Log> {
     let Window { months, days, hours } = window;
     tidings.call(caller, GetLogDate { months, days, hours, limit })
 }
 
-/// Reads the access log of a member in a period.
 fn log_user_date(tidings: &Tidings, caller: &Caller, id: &str, window: Window, limit: i64) -> Result<Log> {
     let (Window { months, days, hours }, user_id) = (window, id.into());
     tidings.call(caller, GetLogUserDate { user_id, months, days, hours, limit })
@@ -33,9 +31,16 @@ fn log_user_date(tidings: &Tidings, caller: &Caller, id: &str, window: Window, l
 
 const AGENT: &str = "okhttp/4.12.0";
 
-impl Service {
+impl Tidings {
     /// Records a communication of a member, or of the guest with address number `from`.
-    fn communicate(&self, caller: &Caller, from: u8, method: &str, template: &'static str, path: &str) {
+    pub(crate) fn communicate(
+        &self,
+        caller: &Caller,
+        from: u8,
+        method: &str,
+        template: &'static str,
+        path: &str,
+    ) {
         self.communicate_as(caller, from, AGENT, (method, template, path, 200));
     }
 
@@ -58,12 +63,10 @@ impl Service {
         record(self, &communication);
     }
 
-    /// Records a request for the popular feed.
     fn visit(&self, caller: &Caller, from: u8) {
         self.communicate(caller, from, "GET", "/get_popularity_newsfeed", "/get_popularity_newsfeed");
     }
 
-    /// Waits until all records are written.
     fn settle(&self) {
         let journal = &self.analysis().journal;
         journal.forget_reports();
@@ -77,35 +80,17 @@ impl Service {
         }
     }
 
-    /// Returns the figures over all days, with all records written.
     fn figures(&self) -> Analysis {
         self.settle();
         self.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis
     }
 
-    /// Returns the report of today, with all records written.
     fn today(&self) -> Arc<Day> {
         self.settle();
         self.call(&Caller::Operator, GetDaysAgo { days: 0 }).unwrap().fields().analysis.remove(0)
     }
 }
 
-/// Returns the visits by student number.
 fn students(day: &Day) -> Vec<(&str, i64)> {
     day.today_student_visitor.iter().map(|s| (s.student_num.as_str(), s.count)).collect()
-}
-
-/// Returns the hours with visitors.
-fn hours(day: &Day) -> Vec<(usize, i64)> {
-    let hours = day.today_time_visitor.iter().map(|hour| (hour.time, hour.visitor));
-    assert_eq!(day.today_time_visitor.len(), 24);
-    hours.filter(|(_, visitors)| *visitors > 0).collect()
-}
-
-/// Returns a new caller with the same token, as for the caller's next request.
-fn again(caller: &Caller) -> Caller {
-    match caller {
-        Caller::Token(token) => Caller::token(token.text()),
-        other => other.clone(),
-    }
 }

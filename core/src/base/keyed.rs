@@ -102,7 +102,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns the number of distinct buckets for these hashes in a map with 2^16 buckets.
     fn buckets(hashes: impl Iterator<Item = u64>) -> usize {
         hashes.map(|hash| hash & 0xffff).collect::<HashSet<_>>().len()
     }

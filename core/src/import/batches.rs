@@ -239,7 +239,6 @@ impl BatchTime {
 mod tests {
     use super::*;
 
-    /// Returns whether a batch that began `ms` milliseconds ago must end while this number of writes wait.
     fn is_over(ms: u64, waiting: usize) -> bool {
         let began = Instant::now().checked_sub(Duration::from_millis(ms)).unwrap();
         BatchTime { began, waiting: Some(Box::new(move || waiting)) }.is_over()

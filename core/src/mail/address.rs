@@ -59,26 +59,10 @@ mod tests {
             assert_eq!(Address::parse(text).unwrap().as_str(), stored);
         }
         let long = format!("{}@example.org", "a".repeat(65));
-        for text in [
-            "",
-            "ann",
-            "@example.org",
-            "ann@",
-            "ann@@example.org",
-            "a b@example.org",
-            "ann@127.0.0.1",
-            "ann@[::1]",
-            "\"ann\"@example.org",
-            "ann@example.org\r\nBcc: eve@example.org",
-            "ann@exa mple.org",
-            "ann@ex%61mple.org",
-            "ann@example..org",
-            "ann@example.org..",
-            "안@example.org",
-            "ann@example.org, eve@example.org",
-            "<ann@example.org>",
-            &long,
-        ] {
+        let texts = "|ann|@example.org|ann@|ann@@example.org|a b@example.org|ann@127.0.0.1|ann@[::1]|\"ann\"@example.org\
+            |ann@example.org\r\nBcc: eve@example.org|ann@exa mple.org|ann@ex%61mple.org|ann@example..org\
+            |ann@example.org..|안@example.org|ann@example.org, eve@example.org|<ann@example.org>";
+        for text in texts.split('|').chain([long.as_str()]) {
             assert_eq!(Address::parse(text), None, "{text}");
         }
         let same = ["Ann@Example.org", "ann@example.ORG"].map(|text| Address::parse(text).unwrap().folded());

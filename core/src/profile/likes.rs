@@ -186,16 +186,16 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::base::clock::Clock;
-    use crate::testing::{NOW, Service, service};
+    use crate::testing::{NOW, Service, draft, publish, service};
     use crate::{Tidings, post, profile};
 
+    /// Likes by every member of every post.
+    const RECENT: &str =
+        "INSERT INTO recent_like (member, post, date) SELECT m.key, p.key, 1 FROM member m, post p";
+
     fn counts(service: &Service) -> (i64, i64) {
-        let sql = "SELECT (SELECT count(*) FROM recent_like), (SELECT count(*) FROM settled_like)";
-        let read = |tx: &mut dyn Tx| {
-            let mut row = tx.one(sql, &[])?;
-            Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
-        };
-        service.store().read(read).unwrap()
+        let count = |table: &str| service.number(&format!("SELECT count(*) FROM {table}"));
+        (count("recent_like"), count("settled_like"))
     }
 
     fn move_all(service: &Service) {
@@ -210,29 +210,17 @@ mod tests {
         }
     }
 
-    /// Returns a service with posts, their ids, and a member.
     fn with_posts(number: usize) -> (Service, Vec<String>, Caller) {
         let service = service();
-        let posts = (0..number).map(|n| {
-            let draft = post::Draft {
-                title: Some(format!("{n}")),
-                url: Some(format!("https://example.com/{n}")),
-                ..post::Draft::default()
-            };
-            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
-        });
-        let posts = posts.collect();
+        let post = |n| draft(format!("{n}"), format!("https://example.com/{n}"));
+        let posts = (0..number).map(|n| publish(&service, post(n))).collect();
         let ann = service.member("ann");
         (service, posts, ann)
     }
 
     fn liked(service: &Service, member: &Caller) -> Vec<String> {
-        let list = service
-            .call(member, profile::GetLists { type_num: "0".into() })
-            .unwrap()
-            .fields()
-            .fav_list
-            .unwrap();
+        let lists = service.call(member, profile::GetLists { type_num: "0".into() }).unwrap().fields();
+        let list = lists.fav_list.unwrap();
         list.into_iter().map(|entry| entry.title).collect()
     }
 
@@ -266,13 +254,7 @@ mod tests {
     #[test]
     fn a_recent_like_of_a_copied_database_is_not_given_again() {
         let (service, posts, ann) = with_posts(2);
-        let add = |tx: &mut dyn Tx| {
-            tx.run(
-                "INSERT INTO recent_like (member, post, date) SELECT m.key, p.key, 1 FROM member m, post p",
-                &[],
-            )
-        };
-        service.store().write::<_, StoreError>(Isolation::Alone, add).unwrap();
+        service.run(RECENT);
         assert_eq!(liked(&service, &ann).len(), 2);
         for _ in 0..2 {
             post::like(&service, &ann, &posts[0]).wait().unwrap();
@@ -288,15 +270,9 @@ mod tests {
     fn likes_move_again_only_where_there_are_new_ones() {
         let (service, _, _) = with_posts(1);
         let added = RecentLikes::default();
-        let add = |tx: &mut dyn Tx| {
-            tx.run(
-                "INSERT INTO recent_like (member, post, date) SELECT m.key, p.key, 1 FROM member m, post p",
-                &[],
-            )?;
-            tx.run("DELETE FROM settled_like", &[])
-        };
         let move_after = |likes: u32| {
-            service.store().write::<_, StoreError>(Isolation::Alone, add).unwrap();
+            service.run(RECENT);
+            service.run("DELETE FROM settled_like");
             (0..likes).for_each(|_| added.added(service.store()));
             service.store().flush().wait().unwrap();
             counts(&service)
@@ -311,8 +287,7 @@ mod tests {
         only_on_sqlite!("it has a table of recent likes");
         let (service, _, _) = with_posts(0);
         let other = Tidings::builder(service.location()).clock(Clock::fixed(NOW)).open().unwrap();
-        let key = |tx: &mut dyn Tx| tx.one("SELECT key FROM member", &[])?.take(0);
-        let member: MemberKey = service.store().read::<_, StoreError>(key).unwrap();
+        let member = MemberKey::new(service.number("SELECT key FROM member"));
         let many = 3 * STEP + 7;
         for (tidings, first) in [(&*service, 0), (&other, many)] {
             let like = move |n| (member, PostKey::new(n), Timestamp::from_millis(n));

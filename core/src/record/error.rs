@@ -452,11 +452,4 @@ mod tests {
         let error = Error::Store(StoreError::Damaged("page 17 of campus.db".into()));
         assert!(error.detail().unwrap().contains("campus.db") && !error.message().contains("campus.db"));
     }
-
-    #[test]
-    fn a_busy_store_means_overloaded_and_other_failures_of_it_stay_what_they_are() {
-        assert!(matches!(StoreError::Overloaded.into(), Error::Overloaded));
-        assert!(matches!(StoreError::Interrupted.into(), Error::Store(StoreError::Interrupted)));
-        assert!(matches!(StoreError::Full.into(), Error::Store(StoreError::Full)));
-    }
 }

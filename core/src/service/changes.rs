@@ -59,8 +59,8 @@ impl Changes {
 mod tests {
     use super::*;
     use crate::account::Caller;
-    use crate::testing::service;
-    use crate::{admin, analysis, feedback, notice, post, profile, search, source};
+    use crate::testing::{self, draft, publish, service};
+    use crate::{admin, analysis, feedback, notice, profile, search, source};
 
     #[test]
     fn each_operation_changes_only_the_parts_that_it_writes() {
@@ -90,9 +90,7 @@ mod tests {
         changed("members audit");
         service.call(&ann, profile::ChangeNickname { new_nickname: "Annie".into() }).unwrap();
         changed("members");
-        let draft =
-            notice::Draft { title: Some("t".into()), post: Some("p".into()), ..notice::Draft::default() };
-        service.call(&ann, notice::Insert { draft }).unwrap();
+        service.call(&ann, notice::Insert { draft: testing::notice("t") }).unwrap();
         changed("notices audit");
         let message = feedback::Message { kind: None, post: Some("p".into()), feedback: None };
         service.call(&ann, feedback::SendGeneral { message }).unwrap();
@@ -104,18 +102,13 @@ mod tests {
         changed("counts terms");
         analysis::insert_device(&service, "pc").wait().unwrap();
         changed("counts");
-        let draft = post::Draft {
-            title: Some("t".into()),
-            url: Some("https://a.b/".into()),
-            ..post::Draft::default()
-        };
-        service.call(&ann, post::Insert { draft }).unwrap();
+        publish(&service, draft("t", "https://a.b/"));
         changed("posts counts audit");
         service.member("ben");
         changed("members");
-        service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
+        service.blacklist("ben");
         changed("members audit");
-        service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
+        service.remove_member("ben");
         changed("members counts audit");
         let add = source::Add { url: "https://a.b/feed".into(), ..source::Add::default() };
         service.call(&ann, add).unwrap();

@@ -56,31 +56,3 @@ impl Stats {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use tidings_cluster::Engine;
-
-    use super::*;
-    use crate::account::Caller;
-    use crate::post::{self, Draft};
-    use crate::testing::service;
-
-    #[test]
-    fn the_state_reflects_the_operations_of_the_service() {
-        let service = service();
-        let before = Stats::of(&service);
-        assert_eq!((before.writes_waiting, before.records_waiting), (0, 0));
-        let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
-        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
-        let after = Stats::of(&service);
-        // At least BEGIN, the revision, the post, and COMMIT. Other tests of this process run statements too.
-        assert!(after.statements >= before.statements + 4);
-        assert_eq!((after.commits_failed, after.writable), (0, true));
-        assert!(after.database_bytes > 0);
-        assert_eq!(after.wal_bytes > 0, Engine::chosen() == Engine::Sqlite);
-        let Commits { up_to, count, writes } = after.commits;
-        assert_eq!((count, writes), (before.commits.count + 1, before.commits.writes + 1));
-        assert_eq!(up_to[0], (1, before.commits.up_to[0].1 + 1));
-    }
-}

@@ -68,19 +68,3 @@ impl Operation for Get {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Caller;
-    use crate::testing::{NOW, service};
-
-    #[test]
-    fn the_state_is_that_of_the_service() {
-        let service = service();
-        let state = service.call(&Caller::Operator, Get {}).unwrap();
-        assert_eq!((state.now, state.zone.as_str(), state.crawled), (NOW, "UTC", 0));
-        assert_eq!((state.changes, &*state.version), (Changes::of(&service), env!("CARGO_PKG_VERSION")));
-        assert!(state.database_bytes > 0 && state.live.month.len() == 30);
-    }
-}

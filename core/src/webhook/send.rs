@@ -104,7 +104,6 @@ mod tests {
         Outgoing { id, url: url.into(), secrets: vec![secret()], body, at: NOW }
     }
 
-    /// Answers one request, and returns it.
     fn answering(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hook?key=1", listener.local_addr().unwrap());

@@ -215,31 +215,10 @@ mod tests {
         }
         assert_eq!(university_id("e\u{301}").as_deref(), Some("\u{e9}"));
         let long = "a".repeat(129);
-        for id in [
-            "",
-            " ",
-            "\n",
-            "s1\r\nSet-Cookie: x",
-            "s1 ",
-            "\u{3000}s1",
-            "s\u{200b}1",
-            "s\u{202e}1",
-            "s1\0",
-            "guest",
-            "GUEST",
-            "Removed",
-            "key:backup",
-            "Key:x",
-            "ｋｅｙ：x",
-            "https://evil.example/",
-            "HTTP:evil.example",
-            "see ftp://evil.example",
-            "//evil.example",
-            "WWW.evil.example",
-            "javascript:alert(1)",
-            &long,
-            &"x".repeat(100_000),
-        ] {
+        let ids = "| |\n|s1\r\nSet-Cookie: x|s1 |\u{3000}s1|s\u{200b}1|s\u{202e}1|s1\0|guest|GUEST|Removed|key:backup|Key:x\
+            |ｋｅｙ：x|https://evil.example/|HTTP:evil.example|see ftp://evil.example|//evil.example\
+            |WWW.evil.example|javascript:alert(1)";
+        for id in ids.split('|').chain([long.as_str()]) {
             assert_eq!(university_id(id), None, "{id:?}");
         }
     }

@@ -1,9 +1,7 @@
-//! Tests of places.
-
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::account::{Caller, ChangePassword};
+use crate::account::ChangePassword;
 use crate::base::clock::SECOND_MS;
 use crate::mail::tests::text;
 use crate::service::retention;
@@ -23,7 +21,6 @@ fn try_wrong(service: &Service, id: &str) -> String {
     text(sign_in(service, id, "wrong", Some(CAMPUS)))
 }
 
-/// Locks the campus with the failures of unknown ids.
 fn lock(service: &Service) {
     for n in 0..50 {
         try_in(service, &format!("unknown{n}"), CAMPUS);
@@ -31,7 +28,7 @@ fn lock(service: &Service) {
 }
 
 fn count(service: &Service) -> i64 {
-    service.store().read(|tx| tx.one("SELECT count(*) FROM sign_in_place", &[])?.take(0)).unwrap()
+    service.number("SELECT count(*) FROM sign_in_place")
 }
 
 #[test]
@@ -64,9 +61,7 @@ fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
     let service = service();
     let (ann, _) = (service.member("ann"), service.member("ben"));
     assert_eq!(["ann", "ben"].map(|id| try_in(&service, id, CAMPUS)), ["success"; 2]);
-    let sql = "SELECT place FROM sign_in_place ORDER BY member";
-    let rows = service.store().read(|tx| tx.rows(sql, &[])).unwrap();
-    let stored: Vec<String> = rows.into_iter().map(|mut row| row.take(0).unwrap()).collect();
+    let stored = service.texts("SELECT place FROM sign_in_place ORDER BY member");
     assert!(stored.len() == 2 && stored[0] != stored[1], "{stored:?}");
     assert!(stored.iter().all(|place| place.len() == 32), "{stored:?}");
     // A changed password begins a session, too.
@@ -74,7 +69,7 @@ fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
     let form = ChangePassword { pw: pw.clone(), new_pw: pw.clone(), new_pw_check: pw };
     form.run_for(&service, &ann, Some(at(9)).into()).unwrap();
     assert_eq!(count(&service), 3);
-    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
+    service.remove_member("ann");
     assert_eq!(count(&service), 1);
 }
 

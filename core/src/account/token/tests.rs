@@ -1,5 +1,3 @@
-//! Tests of valid and invalid tokens, and of the replacement of keys.
-
 use std::fs;
 
 use proptest::prelude::*;
@@ -18,16 +16,6 @@ fn given(secret: &[u8]) -> Source {
 
 fn keys(secret: &[u8]) -> Keys {
     Keys::new(given(secret), None, 30, Clock::fixed(NOW)).unwrap()
-}
-
-#[test]
-fn a_token_names_its_member_until_it_expires() {
-    let keys = keys(KEY);
-    let token = keys.sign("Ann", 7, None, NOW).unwrap();
-    let end = NOW + 30 * 24 * 60 * 60 * 1_000;
-    let claims = keys.verify(&token).unwrap();
-    assert_eq!((claims.sub.as_str(), claims.generation), ("Ann", 7));
-    assert!(claims.lasts(end - 1) && !claims.lasts(end));
 }
 
 #[test]
@@ -52,17 +40,6 @@ fn nothing_is_signed_with_another_algorithm() {
     hmac::install();
     let key = EncodingKey::from_secret(KEY);
     assert!(jsonwebtoken::encode(&Header::new(Algorithm::HS512), &0, &key).is_err());
-}
-
-#[test]
-fn tokens_of_the_previous_key_are_valid_while_that_key_is_set() {
-    let old = keys(KEY).sign("Ann", 7, None, NOW).unwrap();
-    let both = Keys::new(given(NEW), Some(given(KEY)), 30, Clock::fixed(NOW)).unwrap();
-    assert_eq!(both.verify(&old).unwrap().sub, "Ann");
-    let new = both.sign("Ann", 7, None, NOW).unwrap();
-    assert!(both.verify(&new).is_some() && keys(KEY).verify(&new).is_none());
-    let dropped = keys(NEW);
-    assert!(dropped.verify(&new).is_some() && dropped.verify(&old).is_none());
 }
 
 #[test]
@@ -94,14 +71,12 @@ proptest! {
     }
 }
 
-/// Replaces a file in one step.
 fn replace(file: &Path, content: &[u8]) {
     let next = file.with_extension("next");
     fs::write(&next, content).unwrap();
     fs::rename(next, file).unwrap();
 }
 
-/// Opens a store with the table of fingerprints.
 fn shared_store(directory: &Path) -> Arc<Store> {
     let store = Store::open(&Location::from(directory.join("store.db"))).unwrap();
     let create = |tx: &mut dyn Tx| {
@@ -111,7 +86,6 @@ fn shared_store(directory: &Path) -> Arc<Store> {
     Arc::new(store)
 }
 
-/// Opens the keys of a program whose default key file has this name.
 fn open(config: &Config, store: &Arc<Store>, directory: &Path, name: &str) -> Result<Keys> {
     Keys::open_shared(config, &directory.join(name), store, Clock::fixed(NOW))
 }
@@ -207,7 +181,8 @@ fn keys_that_are_too_short_are_refused() {
 }
 
 #[test]
-fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
+fn replacing_a_key_while_several_processes_run_signs_nobody_out_until_a_second_after_the_old_key_is_removed()
+{
     let dir = tempfile::tempdir().unwrap();
     let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
     let open = || Keys::open(&Config::default(), &database, &database, clock.clone()).unwrap();
@@ -225,27 +200,13 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     // An invalid key file has no effect.
     replace(&key, b"short");
     assert!(one.verify("a.b.c").is_none());
-    assert!(
-        one.verify(&new).is_some() && one.verify(&old).is_some() && one.sign("Ann", 7, None, NOW).is_ok()
-    );
+    assert!(one.verify(&new).is_some() && one.verify(&old).is_some());
+    one.sign("Ann", 7, None, NOW).unwrap();
     replace(&key, NEW);
     fs::remove_file(previous_key_file(&key)).unwrap();
     clock.advance(LOOK_MS);
     for keys in [&one, &two, &open()] {
-        assert!(keys.verify(&new).is_some() && keys.verify(&old).is_none());
+        assert!(keys.verify(&old).is_none(), "although no other token was signed or sent");
+        assert!(keys.verify(&new).is_some());
     }
-}
-
-#[test]
-fn a_replaced_key_ends_all_tokens_that_it_signed_within_a_second() {
-    let dir = tempfile::tempdir().unwrap();
-    let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
-    let keys = Keys::open(&Config::default(), &database, &database, clock.clone()).unwrap();
-    let old = keys.sign("Ann", 7, None, NOW).unwrap();
-    assert!(keys.verify(&old).is_some() && keys.verify(&old).is_some());
-    replace(&key_file(&database), NEW);
-    clock.advance(LOOK_MS);
-    assert!(keys.verify(&old).is_none(), "although no other token was signed or sent");
-    let new = keys.sign("Ann", 7, None, NOW).unwrap();
-    assert!(keys.verify(&new).is_some() && keys.verify(&old).is_none());
 }

@@ -1,5 +1,3 @@
-//! Tests of bursts: the terms searched more than usual.
-
 use super::*;
 use crate::base::config::Config;
 use crate::record::operation::Operation as _;
@@ -8,7 +6,6 @@ use crate::testing::{service, service_with};
 
 const HOUR: i64 = DAY_MS / 24;
 
-/// Returns callers, each of whom is a visitor.
 fn members(service: &Service) -> Vec<Caller> {
     (0..30).map(|n| service.member(&format!("member{n}"))).collect()
 }

@@ -1,35 +1,26 @@
-//! Tests of visitors, acts and the reports on them.
-
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::base::config::Config;
-use crate::post::{self, Draft};
+use crate::post;
 use crate::record::answer::{Encoded, Ready};
 use crate::record::operation::Operation;
 use crate::record::scope::Scope;
 use crate::service::retention;
 use crate::store::{Isolation, StoreError};
-use crate::testing::{NOW, service, service_at, service_with};
+use crate::testing::{self, NOW, service, service_at, service_with};
 use crate::{profile, search};
 
 fn post(service: &Service, url: &str) -> String {
-    let draft = Draft {
-        title: Some("A title".into()),
-        url: Some(format!("https://blog.rs/{url}")),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    testing::publish(service, testing::draft("A title", format!("https://blog.rs/{url}")))
 }
 
 const TODAY: GetDay = GetDay { year: 2026, month: 11, day: 20 };
 
-/// Returns the report of 20 November 2026.
 fn day(tidings: &Tidings, caller: &Caller) -> Arc<Day> {
     tidings.call(caller, TODAY).unwrap().fields().analysis
 }
 
-/// Returns the visits by student number on that day, each as `ann 1`.
 fn shown(tidings: &Tidings, caller: &Caller) -> Vec<String> {
     students(&day(tidings, caller)).into_iter().map(|(num, count)| format!("{num} {count}")).collect()
 }
@@ -38,24 +29,6 @@ fn with_numbers(numbers: config::StudentNumbers) -> Service {
     let mut config = Config::default();
     config.analysis.student_num_chars = numbers;
     service_with(config)
-}
-
-#[test]
-fn a_visitor_is_a_member_or_a_guest_by_address_and_user_agent() {
-    let service = service();
-    let ann = service.member("ann");
-    for from in [1, 2, 2] {
-        service.visit(&Caller::Guest, from);
-        // A member counts once, whatever the address.
-        service.visit(&again(&ann), from);
-    }
-    let request = ("GET", "/get_device", "/get_device", 200);
-    service.communicate_as(&Caller::Guest, 2, "Dart/3.4 (dart:io)", request);
-    service.communicate_as(&Caller::token("forged"), 2, "Dart/3.4 (dart:io)", request);
-    let day = service.today();
-    assert_eq!((day.today_visitor, hours(&day)), (4, vec![(8, 4)]));
-    assert_eq!(students(&day), [("guest", 3), ("ann", 1)]);
-    assert_eq!(service.figures().communication_avg, 8);
 }
 
 #[test]
@@ -78,112 +51,46 @@ fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     assert_ne!(number(&open(NOW)), number(&service));
     retention::delete_expired(&tomorrow);
     let days_in = |table: &str| {
-        let rows = service.store().read(|tx| tx.rows(&format!("SELECT day FROM {table}"), &[])).unwrap();
-        rows.into_iter()
-            .map(|mut row| row.take::<i64>(0).unwrap() - NOW.as_millis() / DAY_MS)
-            .collect::<Vec<_>>()
+        let today = NOW.as_millis() / DAY_MS;
+        service.texts(&format!("SELECT CAST(day - {today} AS TEXT) FROM {table} ORDER BY day"))
     };
-    assert_eq!(days_in("visitor"), [0; 0]);
-    let mut keys = days_in("day_key");
-    keys.sort_unstable();
-    assert_eq!(keys, [1, 2]);
-    assert_eq!(
-        tomorrow.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis.total_visitor,
-        1,
-        "counters stay"
-    );
+    assert_eq!((days_in("visitor"), days_in("day_key")), (vec![], vec!["1".to_owned(), "2".to_owned()]));
+    let figures = tomorrow.call(&Caller::Guest, GetSummary {}).unwrap().fields().analysis;
+    assert_eq!(figures.total_visitor, 1, "counters stay");
 }
 
 #[test]
-fn acts_are_counted_in_their_own_transaction() {
+fn acts_of_removed_members_and_posts_stay_counted_and_failed_ones_are_not() {
     let service = service();
-    let (ann, ben) = (service.member("ann"), service.member("ben"));
-    let (a, b) = (post(&service, "a"), post(&service, "b"));
-    post::view(&service, &ann, &a).wait().unwrap();
-    post::view(&service, &ann, &a).wait().unwrap();
-    post::view(&service, &Caller::Guest, &b).wait().unwrap();
+    let (ann, ben, id) = (service.member("ann"), service.member("ben"), post(&service, "a"));
+    post::view(&service, &ann, &id).wait().unwrap();
     for _ in 0..2 {
-        post::like(&service, &ann, &a).wait().unwrap();
-        post::like(&service, &ben, &a).wait().unwrap();
-        post::unlike(&service, &ben, &a).wait().unwrap();
-        post::unlike(&service, &ben, &a).wait().unwrap();
+        post::like(&service, &ann, &id).wait().unwrap();
+        post::unlike(&service, &ben, &id).wait().unwrap();
     }
     search::log(&service, &ann, None, "rust").wait().unwrap();
-    search::log(&service, &Caller::Guest, None, "rust").wait().unwrap();
-    for refused in [
-        post::view(&service, &ann, "6560c1a2ffeeddccbbaa0001"),
-        post::like(&service, &Caller::Guest, &a),
-        search::log(&service, &ann, None, ""),
-    ] {
-        refused.wait().unwrap_err();
-    }
+    post::view(&service, &ann, "6560c1a2ffeeddccbbaa0001").wait().unwrap_err();
+    post::like(&service, &Caller::Guest, &id).wait().unwrap_err();
+    search::log(&service, &ann, None, "").wait().unwrap_err();
     let check = |posts_count| {
         let figures = service.figures();
-        assert_eq!((figures.total_view, figures.total_fav, figures.search_count), (3, 1, 2));
-        assert_eq!(figures.posts_count, posts_count);
-        assert_eq!((service.today().today_view, service.today().today_fav), (3, 3), "likes given");
-        assert_eq!(figures.communication_avg, 0, "no communication was recorded");
+        assert_eq!((figures.total_view, figures.total_fav, figures.search_count), (1, 1, 1));
+        assert_eq!((figures.posts_count, figures.communication_avg), (posts_count, 0));
+        assert_eq!((service.today().today_view, service.today().today_fav), (1, 1));
     };
-    check(2);
-    // Removing a member or a post does not change the counts of their acts.
-    service.call(&ann, profile::Remove {}).unwrap();
-    service.call(&Caller::Operator, post::Remove { post_obi: a.clone() }).unwrap();
     check(1);
+    service.call(&ann, profile::Remove {}).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: id }).unwrap();
+    check(0);
 }
 
 #[test]
-fn devices_are_counted_by_the_names_that_apps_send() {
+fn a_report_has_at_most_366_days_before_today() {
     let service = service();
-    for device in ["pc", "device_pc", "tablet", "device_tablet", "mobile", "device_mobile", "mobile"] {
-        insert_device(&service, device).wait().unwrap();
-    }
-    for device in ["", "PC", "phone", "device_", "device_device_pc", "pc "] {
-        let refused = insert_device(&service, device).wait();
-        assert!(matches!(refused, Err(Error::BadRequest(_))), "{device}");
-    }
-    assert_eq!(
-        service.call(&Caller::Guest, GetDevices {}).unwrap().fields(),
-        Devices { pc: 2, tablet: 2, mobile: 3 }
-    );
-}
-
-#[test]
-fn figures_over_days_are_sums_averages_and_maxima() {
-    let service = service();
-    let none = serde_json::to_value(service.figures()).unwrap();
-    assert!(none.as_object().unwrap().values().all(|n| n == 0), "{none}");
-    for visitors in [1, 4, 0, 2] {
-        for from in 0..visitors {
-            service.visit(&Caller::Guest, from);
-        }
-        service.settle();
-        service.clock().advance(DAY_MS);
-    }
-    service.visit(&Caller::Guest, 1);
-    let figures = service.figures();
-    assert_eq!((figures.total_visitor, figures.today_visitor, figures.highest_day_visitor), (8, 1, 4));
-    assert_eq!(figures.day_avg_visitor, 1, "8 on 5 days");
-    let days = service.call(&Caller::Guest, GetDaysAgo { days: 5 }).unwrap().fields().analysis;
-    let days: Vec<(&str, i64)> = days.iter().map(|day| (&day.date[5..], day.today_visitor)).collect();
-    assert_eq!(days, [("11-19", 0), ("11-20", 1), ("11-21", 4), ("11-22", 0), ("11-23", 2), ("11-24", 1)]);
-}
-
-#[test]
-fn reports_check_the_number_of_days_and_the_date() {
-    let service = service();
-    assert_eq!(service.call(&Caller::Guest, GetDaysAgo { days: 366 }).unwrap().fields().analysis.len(), 367);
-    for days in [-1, 367, i64::MIN, i64::MAX] {
-        assert!(matches!(service.call(&Caller::Guest, GetDaysAgo { days }), Err(Error::BadRequest(_))));
-    }
-    let date = |year, month, d| {
-        service.call(&Caller::Guest, GetDay { year, month, day: d }).map(|d| d.fields().analysis.date.clone())
-    };
-    assert_eq!(date(2024, 2, 29).unwrap(), "2024-02-29");
-    assert_eq!(date(1, 1, 1).unwrap(), "0001-01-01");
-    assert_eq!(date(9_999, 12, 31).unwrap(), "9999-12-31");
-    for (year, month, d) in [(2026, 2, 29), (2026, 4, 31), (2026, 0, 1), (i64::MAX, 1, 1)] {
-        assert!(matches!(date(year, month, d), Err(Error::BadRequest(_))));
-    }
+    let days =
+        |days| service.call(&Caller::Guest, GetDaysAgo { days }).map(|days| days.fields().analysis.len());
+    assert_eq!(days(366).unwrap(), 367);
+    assert!(matches!(days(367), Err(Error::BadRequest(_))));
 }
 
 #[test]
@@ -211,22 +118,18 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
         assert_eq!(shown(&service, &caller), expected, "{caller:?}");
     }
     // An answer that is cached for one caller is not shown to a caller with other permissions.
-    let long = service.call(&root, TODAY).unwrap();
-    let short = service.call(&Caller::Guest, TODAY).unwrap();
+    let [long, short] = [&root, &Caller::Guest].map(|caller| service.call(caller, TODAY).unwrap());
     assert!(long.encoded().json().len() > short.encoded().json().len());
     assert!(Arc::ptr_eq(short.encoded(), &TODAY.remembered(&service).unwrap().unwrap()));
 }
 
 #[test]
 fn reports_show_entrance_years_and_no_other_ids_unless_the_settings_say_so() {
-    use crate::base::config::StudentNumbers::{First, Full};
+    use crate::base::config::StudentNumbers::First;
     let ids = &["2019001", "2019002", "202", "2020-1", "ann", "ben"][..];
-    let full = &["2019001 1", "2019002 1", "202 1", "2020-1 1", "ann 1", "ben 1"][..];
     for (numbers, ids, expected) in [
         (config::StudentNumbers::default(), ids, &["member 3", "2019 2", "202 1"][..]),
-        (First(0), ids, &["member 6"]),
         (First(2), ids, &["20 4", "an 1", "be 1"]),
-        (Full, ids, full),
         // A truncated number never reads guest or removed.
         (First(5), &["guest2"], &["gues 1"]),
         (First(5), &["GUESTS"], &["GUES 1"]),
@@ -262,23 +165,6 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
     assert_eq!(yesterday(), ["removed 2"]);
 }
 
-#[test]
-fn a_request_counts_on_its_own_day_even_if_written_later() {
-    let service = service();
-    service.visit(&Caller::Guest, 1);
-    service.clock().advance(DAY_MS);
-    let yesterday = || {
-        service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().fields().analysis[0].today_visitor
-    };
-    assert_eq!(yesterday(), 1);
-    // A request from the last millisecond of the day, written on the next day.
-    service.clock().advance(-DAY_MS);
-    service.visit(&Caller::Guest, 2);
-    service.clock().advance(DAY_MS);
-    assert_eq!(yesterday(), 2);
-}
-
-/// Returns the encoded report, if it is in memory and up to date.
 fn remembered(service: &Service, question: &impl Operation) -> Option<Arc<Encoded>> {
     question.remembered(service).map(Result::unwrap)
 }
@@ -310,9 +196,8 @@ fn answers_are_cached_until_something_is_counted_or_the_day_changes() {
     service.clock().advance(DAY_MS);
     assert!(remembered(&service, &GetSummary {}).is_none() && remembered(&service, &TODAY).is_none());
     assert!(remembered(&service, &GetDaysAgo { days: 0 }).is_none());
-    assert!(
-        remembered(&service, &GetDevices {}).is_none() && remembered(&service, &GetRealtime {}).is_none()
-    );
+    assert!(remembered(&service, &GetDevices {}).is_none());
+    assert!(remembered(&service, &GetRealtime {}).is_none());
     assert_ne!(today(), before);
 }
 
@@ -353,10 +238,7 @@ fn a_replaced_day_key_is_nowhere_on_disk() {
     only_on_sqlite!("it reads the bytes of the file");
     let service = service();
     retention::start(&service).unwrap();
-    let keys = || {
-        let rows = service.store().read(|tx| tx.rows("SELECT secret FROM day_key", &[])).unwrap();
-        rows.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>()
-    };
+    let keys = || service.texts("SELECT secret FROM day_key");
     let on_disk = |keys: &[String]| {
         let files = ["test.db", "test.db-wal"].map(|file| service.path().with_file_name(file));
         let files = files.map(|file| std::fs::read(file).unwrap());

@@ -1,15 +1,8 @@
-//! Tests of paths that clients invent.
-
 use super::*;
 use crate::testing::service;
 
 const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";
 const DAY: Window = Window { months: 0, days: 1, hours: 0 };
-
-fn rows(service: &Service, table: &str) -> i64 {
-    let sql = format!("SELECT count(*) FROM {table}");
-    service.store().read(|tx| tx.one(&sql, &[])?.take(0)).unwrap()
-}
 
 fn paths(service: &Service) -> Vec<String> {
     service.settle();
@@ -28,9 +21,9 @@ fn each_line_has_its_own_path_and_no_path_makes_the_table_of_requests_larger() {
     let topics = (0..900).rev().map(|n| format!("/get_newsfeed_of_topic/{n}"));
     let expected: Vec<_> = std::iter::once("/get_popularity_newsfeed".to_owned()).chain(topics).collect();
     assert_eq!(shown, expected);
-    assert_eq!(rows(&service, "request"), 2);
+    assert_eq!(service.number("SELECT count(*) FROM request"), 2);
     let service = service.reopened();
     service.communicate(&Caller::Guest, 1, "GET", TOPIC, "/get_newsfeed_of_topic/cats");
     assert_eq!(paths(&service)[0], "/get_newsfeed_of_topic/cats");
-    assert_eq!(rows(&service, "request"), 2, "a request is found again after a restart");
+    assert_eq!(service.number("SELECT count(*) FROM request"), 2, "a request is found again after a restart");
 }

@@ -1,11 +1,9 @@
-//! Tests of the report of a period.
-
 use super::*;
 use crate::base::clock::Timestamp;
 use crate::base::config::Config;
 use crate::post::{self, Draft};
 use crate::record::answer::Ready;
-use crate::testing::{service, service_at};
+use crate::testing::{draft, publish, service, service_at};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
@@ -16,14 +14,9 @@ fn at(time: &str, zone: &str) -> Service {
 }
 
 fn insert(service: &Service, title: &str, date: &str, topics: &[&str]) -> String {
-    let draft = Draft {
-        title: Some(title.into()),
-        url: Some(format!("https://news.example.org/{title}")),
-        date: Some(date.into()),
-        topic: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    let topic = Some(topics.iter().map(|topic| (*topic).to_owned()).collect());
+    let draft = draft(title, format!("https://news.example.org/{title}"));
+    publish(service, Draft { date: Some(date.into()), topic, ..draft })
 }
 
 fn view(service: &Service, id: &str, times: usize) {
@@ -59,10 +52,9 @@ fn the_last_30_days_are_the_default_and_an_empty_report_is_complete() {
 fn a_period_ends_today_at_the_latest_and_has_at_most_366_days() {
     let service = service();
     let of = |from: Option<&str>, to: Option<&str>| {
-        service
-            .call(&Caller::Guest, GetReport { from: from.map(str::to_owned), to: to.map(str::to_owned) })
-            .map(|report| report.fields())
-            .map(|report| (report.from, report.to))
+        let report = GetReport { from: from.map(str::to_owned), to: to.map(str::to_owned) };
+        let report = service.call(&Caller::Guest, report)?.fields();
+        Ok::<_, Error>((report.from, report.to))
     };
     let days = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     assert_eq!(of(Some("2026-11-20"), Some("2027-01-01")).unwrap(), days("2026-11-20", "2026-11-20"));
@@ -103,9 +95,8 @@ fn a_report_counts_what_happened_on_its_days_only() {
     let by_weekday: Vec<i64> = all.weekdays.iter().map(|weekday| weekday.hours.iter().sum()).collect();
     assert_eq!(by_weekday, [0, 0, 2, 2, 2, 0, 0]);
     assert!(all.weekdays.iter().all(|weekday| weekday.days == 1) && all.terms.is_some());
-    let figures = service
-        .call(&Caller::Operator, GetPeriod { first: "2026-11-15".into(), last: "2026-11-21".into() })
-        .unwrap();
+    let period = GetPeriod { first: "2026-11-15".into(), last: "2026-11-21".into() };
+    let figures = service.call(&Caller::Operator, period).unwrap();
     assert_eq!(all.days, figures.days, "both reports of the same days agree");
 }
 

@@ -13,7 +13,6 @@ use crate::base::config::Config;
 use crate::testing::{cases, service_at};
 use crate::{post, search};
 
-/// The client of a request.
 #[derive(Clone, Copy, Debug)]
 enum Client {
     Member(usize),
@@ -39,7 +38,6 @@ fn wait() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// The act of the client, besides the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Nothing,
@@ -54,7 +52,6 @@ fn act() -> impl Strategy<Value = Act> {
     proptest::sample::select(&[Act::Nothing, Act::View, Act::Like, Act::Unlike, Act::Search, Act::Report])
 }
 
-/// What happens to the process after the request.
 #[derive(Clone, Copy, Debug)]
 enum Next {
     Continues,
@@ -261,7 +258,6 @@ struct Recount {
     reports: i64,
 }
 
-/// Returns the counters of a day, and those of its hours.
 fn counted(service: &Tidings, date: &str) -> (Counts, Vec<(Counter, [i64; HOURS])>) {
     let parts: Vec<i64> = date.split('-').map(|part| part.parse().unwrap()).collect();
     let day = day_of(parts[0], parts[1], parts[2]).unwrap();

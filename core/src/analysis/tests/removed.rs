@@ -5,8 +5,7 @@ use crate::account::REMOVED;
 use crate::base::clock::DAY_MS;
 use crate::base::location::Location;
 use crate::service::retention;
-use crate::store::{Isolation, Tx};
-use crate::testing::{Service, operator, service, sign_in};
+use crate::testing::{self, Service, draft, operator, publish, service, sign_in};
 use crate::transfer::backup::{CancelFlag, backup_compact};
 use crate::{admin, feedback, notice, post, profile, search, words};
 
@@ -36,7 +35,6 @@ fn bytes(service: &Service) -> Vec<u8> {
     std::fs::read(file).unwrap()
 }
 
-/// Returns which of the texts are in the bytes, in UTF-8 and regardless of ASCII case.
 fn found<'t>(bytes: &[u8], texts: impl IntoIterator<Item = &'t str>) -> Vec<&'t str> {
     let bytes = bytes.to_ascii_lowercase();
     let contains = |text: &&str| {
@@ -46,10 +44,8 @@ fn found<'t>(bytes: &[u8], texts: impl IntoIterator<Item = &'t str>) -> Vec<&'t 
     texts.into_iter().filter(contains).collect()
 }
 
-/// Inserts rows with the texts into every table that has rows of members.
 fn fill(service: &Service) {
-    let rows = |tx: &mut dyn Tx| {
-        for sql in [
+    for sql in [
             "UPDATE member SET nickname = 'Snickerdoodle', name = '지우개 박사', major = 'Zymurgyology' WHERE folded = 'wigglesworth77'",
             "INSERT INTO second_factor (member, secret, enabled, last_step) SELECT key, 'PTERODACTYLSECRET', 1, 1
              FROM member WHERE folded = 'wigglesworth77'",
@@ -60,23 +56,17 @@ fn fill(service: &Service) {
              SELECT key, 'quokkalike', 'quokkalike', 'quokkasimilar', 1 FROM member WHERE folded = 'wigglesworth77'",
             "UPDATE session SET device = 'device of an okapi' WHERE member = (SELECT key FROM member WHERE folded = 'wigglesworth77')",
             "INSERT INTO moved_act (member, date, act) SELECT key, 1, 2 FROM member WHERE folded = 'wigglesworth77'",
-        ] {
-            tx.run(sql, &[])?;
-        }
-        Ok::<_, StoreError>(())
-    };
-    service.store().write(Isolation::Alone, rows).unwrap();
+    ] {
+        service.run(sql);
+    }
 }
 
-/// Returns the secrets and the ids of sessions that the database has of the member.
 fn secrets(service: &Service) -> Vec<String> {
-    let sql = "SELECT password FROM member WHERE folded = 'wigglesworth77'
+    service.texts(
+        "SELECT password FROM member WHERE folded = 'wigglesworth77'
                UNION ALL SELECT s.id FROM session s JOIN member m ON m.key = s.member WHERE m.folded = 'wigglesworth77'
-               UNION ALL SELECT i.salt FROM audit_identity i JOIN member m ON m.key = i.member WHERE m.folded = 'wigglesworth77'";
-    let read = service
-        .store()
-        .read::<_, StoreError>(|tx| tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect());
-    read.unwrap()
+               UNION ALL SELECT i.salt FROM audit_identity i JOIN member m ON m.key = i.member WHERE m.folded = 'wigglesworth77'",
+    )
 }
 
 #[test]
@@ -84,18 +74,12 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     let service = service();
     let (boss, member) = (service.admin("boss"), service.admin(ID));
     let posts = [1, 2].map(|n| {
-        let draft = post::Draft {
-            title: Some(format!("도서관 {n}")),
-            url: Some(format!("https://example.com/{n}")),
-            post: Some("도서관 library reading room ".repeat(20)),
-            ..post::Draft::default()
-        };
-        service.call(&boss, post::Insert { draft }).unwrap().id.to_string()
+        let text = Some("도서관 library reading room ".repeat(20));
+        let draft = draft(format!("도서관 {n}"), format!("https://example.com/{n}"));
+        publish(&service, post::Draft { post: text, ..draft })
     });
     // As an administrator, and as the one on whom another administrator acts.
-    let draft =
-        notice::Draft { title: Some("Closed".into()), post: Some("Text".into()), ..notice::Draft::default() };
-    service.call(&member, notice::Insert { draft }).unwrap();
+    service.call(&member, notice::Insert { draft: testing::notice("Closed") }).unwrap();
     service.call(&boss, admin::PushBlacklist { user_id: ID.into() }).unwrap();
     service.call(&boss, admin::PopBlacklist { user_id: ID.into() }).unwrap();
     let member =
@@ -143,16 +127,13 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     assert_eq!(sent[0].author, REMOVED);
     // The files beside the database: the word model and the key that signs tokens.
     let database = service.path();
-    let mut others = 0;
-    for file in std::fs::read_dir(database.parent().unwrap()).unwrap() {
-        let path = file.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.extension().is_some_and(|end| end == "words" || end == "key") {
-            others += 1;
-            assert_eq!(found(&std::fs::read(&path).unwrap(), all()), [""; 0], "{name}");
-        }
+    let files = std::fs::read_dir(database.parent().unwrap()).unwrap().map(|file| file.unwrap().path());
+    let others: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "words" || end == "key")).collect();
+    for path in &others {
+        assert_eq!(found(&std::fs::read(path).unwrap(), all()), [""; 0], "{path:?}");
     }
-    assert!(others >= 1 || service.is_on_server());
+    assert!(!others.is_empty() || service.is_on_server());
     let verified = service.call(&Caller::Operator, crate::audit::Verify { head: None }).unwrap();
     assert!(verified.fault.is_none(), "the audit trail is intact");
 }

@@ -4,16 +4,10 @@ use crate::newsfeed::{ListPopular, Paging};
 use crate::post::{self, Draft};
 use crate::profile::{ChangeNickname, Get, GetLists, LIST_MAX, Lists, UserInfo};
 use crate::search::{self, ListRecent};
-use crate::store::Isolation;
-use crate::testing::{Service, service};
+use crate::testing::{Service, draft, publish, service};
 
 fn insert(service: &Service, title: &str) -> String {
-    let draft = Draft {
-        title: Some(title.into()),
-        url: Some(format!("https://a.example/{title}")),
-        ..Draft::default()
-    };
-    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
+    publish(service, draft(title, format!("https://a.example/{title}")))
 }
 
 fn like(service: &Service, member: &Caller, post: &str) {
@@ -89,9 +83,7 @@ fn removed_posts_take_no_place_in_a_list() {
         (0..LIST_MAX + 20).map(|n| format!("{{\"title\":\"{n}\",\"url\":\"https://a.example/{n}\"}}\n"));
     let lines: String = lines.collect();
     post::import(&service, &Caller::Operator, lines.as_bytes(), &mut crate::import::to_the_end).unwrap();
-    let ids = "SELECT id FROM post ORDER BY key";
-    let read = |tx: &mut dyn Tx| tx.rows(ids, &[])?.into_iter().map(|mut row| row.take(0)).collect();
-    let ids: Vec<String> = service.store().read::<_, StoreError>(read).unwrap();
+    let ids = service.texts("SELECT id FROM post ORDER BY key");
     for id in &ids {
         like(&service, &ann, id);
     }
@@ -146,11 +138,11 @@ fn the_likes_that_a_feed_shows_are_current_also_of_a_member_with_too_many_to_kee
     post::unlike(&service, &ann, &posts[0]).wait().unwrap();
     assert!(liked(&ann).is_empty());
     like(&service, &ann, &posts[1]);
-    let many = |tx: &mut dyn Tx| {
-        let sql = "INSERT INTO settled_like (member, post, date) SELECT m.key, $1, 1 FROM member m WHERE m.folded = 'ann'";
-        (0..1_024).try_for_each(|n: i64| tx.run(sql, &[(1_000_000 + n).into()]).map(drop))
-    };
-    service.store().write::<_, StoreError>(Isolation::Alone, many).unwrap();
+    service.run(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1024)
+         INSERT INTO settled_like (member, post, date)
+         SELECT m.key, 1000000 + i, 1 FROM n, member m WHERE m.folded = 'ann'",
+    );
     like(&service, &ann, &posts[0]);
     assert_eq!(liked(&ann), ["b", "a"]);
     post::unlike(&service, &ann, &posts[1]).wait().unwrap();

@@ -200,18 +200,7 @@ impl Problem {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
-
-    #[test]
-    fn codes_are_distinct_words_in_snake_case() {
-        let texts: HashSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-        assert_eq!(texts.len(), Code::ALL.len());
-        for text in texts {
-            assert!(text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{text}");
-        }
-    }
 
     #[test]
     fn messages_name_the_bounds_in_force() {

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::Caller;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{self, NOW, Service, draft, publish, service};
 use crate::{notice, post};
 
 const OPERATOR: Caller = Caller::Operator;
@@ -11,7 +11,6 @@ fn start(service: &Service) -> Follower {
     Follower::start(service).unwrap().0
 }
 
-/// Returns the names of events, what they are about, and the titles that they tell.
 fn told(news: &News) -> Vec<String> {
     let line = |event: &Event| match &event.content {
         Content::Notice(NoticeChange::Published { notice }) => format!("published {}", notice.title),
@@ -25,12 +24,7 @@ fn told(news: &News) -> Vec<String> {
 }
 
 fn notice(title: &str, activation: i64) -> notice::Draft {
-    notice::Draft {
-        title: Some(title.into()),
-        post: Some("Text".into()),
-        activation: Some(activation),
-        ..notice::Draft::default()
-    }
+    notice::Draft { activation: Some(activation), ..testing::notice(title) }
 }
 
 fn insert_notice(service: &Service, title: &str, activation: i64) -> String {
@@ -43,16 +37,8 @@ fn update_notice(service: &Service, id: &str, title: Option<&str>, activation: O
 }
 
 fn insert_posts(service: &Service, numbers: std::ops::Range<usize>) -> Vec<String> {
-    let insert = |n| {
-        let draft = post::Draft {
-            title: Some(format!("Post {n}")),
-            url: Some(format!("https://a.example/{n}")),
-            topic: Some(vec!["news".into()]),
-            ..post::Draft::default()
-        };
-        service.call(&OPERATOR, post::Insert { draft }).unwrap().id.to_string()
-    };
-    numbers.map(insert).collect()
+    let post = |n| draft(format!("Post {n}"), format!("https://a.example/{n}")).with_topic("news");
+    numbers.map(|n| publish(service, post(n))).collect()
 }
 
 #[test]
@@ -81,27 +67,6 @@ fn notices_are_told_as_guests_see_them() {
 }
 
 #[test]
-fn the_data_of_events_has_the_fields_of_the_interface() {
-    let service = service();
-    let mut follower = start(&service);
-    let (id, post) = (insert_notice(&service, "Library", 1), insert_posts(&service, 1..2).remove(0));
-    let json = |event: &Event| serde_json::to_value(&event.content).unwrap();
-    let news = follower.look();
-    let shown = service.call(&Caller::Guest, notice::List::default()).unwrap();
-    let expected = serde_json::json!({ "change": "published", "notice": shown.notices()[0] });
-    assert_eq!(json(&news.events[0]), expected);
-    let shown = service.call(&Caller::Guest, post::Get { post_obi: post.clone() }).unwrap().post.shown;
-    assert_eq!(json(&news.events[1]), serde_json::json!({ "post": shown, "topic": ["news"], "tag": [] }));
-    service.call(&OPERATOR, notice::Remove { notice_obi: id.clone() }).unwrap();
-    let hidden = follower.look();
-    assert_eq!(json(&hidden.events[0]), serde_json::json!({ "change": "hidden", "_id": id }));
-    let counts = follower.counts().unwrap().unwrap();
-    let expected =
-        serde_json::json!({ "date": "2026-11-20", "today_visitor": 0, "today_view": 0, "today_fav": 0 });
-    assert_eq!(json(&counts), expected);
-}
-
-#[test]
 fn posts_are_told_once_and_removed_ones_are_withdrawn() {
     let service = service();
     let first = insert_posts(&service, 0..2);
@@ -117,13 +82,8 @@ fn posts_are_told_once_and_removed_ones_are_withdrawn() {
     let removed = follower.look();
     assert!(removed.events.is_empty());
     assert_eq!(removed.withdrawn, [news.events[1].mark.subject.unwrap()]);
-    let draft = post::Draft {
-        title: Some("Ended".into()),
-        url: Some("https://a.example/ended".into()),
-        end_date: Some(NOW.to_string()),
-        ..post::Draft::default()
-    };
-    service.call(&OPERATOR, post::Insert { draft }).unwrap();
+    let ended = draft("Ended", "https://a.example/ended");
+    publish(&service, post::Draft { end_date: Some(NOW.to_string()), ..ended });
     assert!(told(&follower.look()).is_empty());
 }
 

@@ -2,15 +2,13 @@ use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::Tidings;
-use crate::account::Caller;
 use crate::post::{self, Draft, index};
 use crate::record::id::PostKey;
 use crate::store::{Isolation, Tx};
-use crate::testing::{NOW, Service, operator, service};
+use crate::testing::{NOW, Service, draft, operator, publish, service};
 
 mod older;
 
-/// Returns a context with the time of the test services.
 fn context() -> Context<'static> {
     Context { clock: Clock::fixed(NOW), ..Context::default() }
 }
@@ -26,7 +24,6 @@ fn mend(location: &str) {
     repair(operator(), location, &mut |_| {}, &CancelFlag::default()).unwrap();
 }
 
-/// Returns the names of the failed checks.
 fn wrong(location: &str) -> Vec<&'static str> {
     look_at(location).checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
 }
@@ -41,41 +38,22 @@ fn what_cannot_be_read_is_an_error_and_no_damaged_database() {
     assert!(!directory.path().join("nowhere.db").exists(), "a check creates no database");
 }
 
-/// Returns a service with posts that have topics and tags, likes, views and visitors.
 fn lively() -> Service {
     let service = service();
     let ann = service.member("ann");
     for n in 0..5 {
-        let draft = Draft {
-            title: Some(format!("Post {n} about crabs")),
-            url: Some(format!("https://a.example/{n}")),
-            topic: Some(vec!["sea".into(), format!("topic {n}")]),
-            tag: Some(vec!["sea".into(), "crab".into()]),
-            ..Draft::default()
-        };
-        let id = service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string();
+        let draft = draft(format!("Post {n} about crabs"), format!("https://a.example/{n}"));
+        let (topic, tag) = (vec!["sea".into(), format!("topic {n}")], vec!["sea".into(), "crab".into()]);
+        let draft = Draft { topic: Some(topic), tag: Some(tag), ..draft };
+        let id = publish(&service, draft);
         post::view(&service, &ann, &id).wait().unwrap();
         post::like(&service, &ann, &id).wait().unwrap();
     }
     service
 }
 
-fn change(tidings: &Tidings, statements: &'static [&'static str]) {
-    let work = move |tx: &mut dyn Tx| {
-        for sql in statements {
-            tx.run(sql, &[])?;
-        }
-        Ok::<_, StoreError>(())
-    };
-    tidings.store().write(Isolation::Alone, work).unwrap();
-}
-
-/// Returns the derived data of all rows.
 fn kept(tidings: &Tidings) -> Vec<String> {
-    let read = |sql: &str| {
-        let rows = tidings.store().read(|tx| tx.rows(sql, &[])).unwrap();
-        format!("{rows:?}")
-    };
+    let read = |sql: &str| format!("{:?}", tidings.store().read(|tx| tx.rows(sql, &[])).unwrap());
     [
         "SELECT counter, sum(n) FROM total_count GROUP BY counter ORDER BY counter",
         "SELECT name, posts FROM category ORDER BY name",
@@ -87,37 +65,15 @@ fn kept(tidings: &Tidings) -> Vec<String> {
 }
 
 #[test]
-fn a_sound_database_passes_all_checks_while_it_is_used() {
-    let service = lively();
-    let checks = look_at(&service.location());
-    assert!(checks.ok(), "{checks:#?}");
-    assert!(!checks.repairable());
-    for name in ["posts", "likes_and_views", "search_index", "visitors", "totals"] {
-        assert!(checks.checks.iter().any(|check| check.name == name), "{name}");
-    }
-}
-
-#[test]
 fn a_forged_record_of_the_audit_trail_is_found() {
     let service = lively();
     assert!(wrong(&service.location()).is_empty());
-    change(&service, &["UPDATE audit SET new_value = 'Other' WHERE seq = 2"]);
+    service.run("UPDATE audit SET new_value = 'Other' WHERE seq = 2");
     assert_eq!(wrong(&service.location()), ["audit"]);
     let checks = look_at(&service.location());
     assert!(!checks.repairable());
     let audit = checks.checks.iter().find(|check| check.name == "audit").unwrap();
     assert!(audit.detail.starts_with("record 2: the record was changed"), "{}", audit.detail);
-}
-
-#[test]
-fn all_checks_of_a_file_are_listed() {
-    only_on_sqlite!("it is about parts of the file");
-    let service = lively();
-    let checks = look_at(&service.location());
-    let names: Vec<&str> = checks.checks.iter().map(|check| check.name).collect();
-    let expected = "integrity foreign_keys posts categories likes_and_views search_index visitors totals audit sources \
-        schema journal sqlite file_system wal permissions free_space";
-    assert_eq!(names.join(" "), expected);
 }
 
 #[test]
@@ -134,19 +90,19 @@ fn wrong_derived_rows_are_reported_and_repaired() {
         assert_eq!(kept(&service), before, "{case:?}");
         assert_eq!(crate::testing::search(&service, "crabs", 10).unwrap().search_result.len(), 5);
     };
-    for (name, statements) in [
-        ("posts", &["UPDATE total_count SET n = n + 3 WHERE counter = 12 AND n <> 0"][..]),
-        ("posts", &["DELETE FROM total_count WHERE counter = 12"]),
-        ("categories", &["UPDATE category SET posts = 9 WHERE name = 'sea'"]),
-        ("categories", &["DELETE FROM category WHERE name = 'sea'"]),
-        ("categories", &["INSERT INTO category (name, posts) VALUES ('land', 2)"]),
-        ("likes_and_views", &["UPDATE post_stats SET fav = 0 WHERE post = 3"]),
-        ("likes_and_views", &["UPDATE post_stats SET view = 0 WHERE post = 3"]),
-        ("totals", &["UPDATE total_count SET n = n + 1 WHERE counter = 2"]),
-        ("totals", &["DELETE FROM total_count WHERE counter = 3"]),
+    for (name, sql) in [
+        ("posts", "UPDATE total_count SET n = n + 3 WHERE counter = 12 AND n <> 0"),
+        ("posts", "DELETE FROM total_count WHERE counter = 12"),
+        ("categories", "UPDATE category SET posts = 9 WHERE name = 'sea'"),
+        ("categories", "DELETE FROM category WHERE name = 'sea'"),
+        ("categories", "INSERT INTO category (name, posts) VALUES ('land', 2)"),
+        ("likes_and_views", "UPDATE post_stats SET fav = 0 WHERE post = 3"),
+        ("likes_and_views", "UPDATE post_stats SET view = 0 WHERE post = 3"),
+        ("totals", "UPDATE total_count SET n = n + 1 WHERE counter = 2"),
+        ("totals", "DELETE FROM total_count WHERE counter = 3"),
     ] {
-        change(&service, statements);
-        assert_repairable(name, &statements);
+        service.run(sql);
+        assert_repairable(name, &sql);
     }
     for (key, word) in [(2, None), (99, Some("crab"))] {
         let corrupt = move |tx: &mut dyn Tx| index::corrupt(tx, PostKey::new(key), word);
@@ -158,41 +114,30 @@ fn wrong_derived_rows_are_reported_and_repaired() {
 #[test]
 fn visitors_are_at_least_as_many_as_their_rows() {
     let service = lively();
-    change(
-        &service,
-        &[
-            "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 1, 1, 1, 1)",
-            "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 2, 1, 1, 1)",
-            "INSERT INTO day_count (day, counter, n) VALUES (20001, 1, 7)",
-            "INSERT INTO total_count (counter, n) VALUES (1, 7)",
-        ],
-    );
+    for sql in [
+        "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 1, 1, 1, 1), (20000, 2, 1, 1, 1)",
+        "INSERT INTO day_count (day, counter, n) VALUES (20001, 1, 7)",
+        "INSERT INTO total_count (counter, n) VALUES (1, 7)",
+    ] {
+        service.run(sql);
+    }
     assert_eq!(wrong(&service.location()), ["visitors"]);
     let checks = look_at(&service.location());
     assert!(checks.checks.iter().any(|check| check.detail.contains("2024-10-04")), "{checks:#?}");
     mend(&service.location());
     assert_eq!(wrong(&service.location()), [] as [&str; 0]);
-    let sql = "SELECT sum(n) FROM total_count WHERE counter = 1";
-    assert_eq!(service.store().read(|tx| tx.one(sql, &[])?.take::<i64>(0)).unwrap(), 9);
+    assert_eq!(service.number("SELECT sum(n) FROM total_count WHERE counter = 1"), 9);
 }
 
 #[test]
 fn likes_and_views_that_lists_do_not_show_stay_counted() {
     let service = lively();
-    change(
-        &service,
-        &[
-            "UPDATE post_stats SET fav = 40, view = 50 WHERE post = 1",
-            "DELETE FROM post_stats WHERE post = 2",
-        ],
-    );
+    service.run("UPDATE post_stats SET fav = 40, view = 50 WHERE post = 1");
+    service.run("DELETE FROM post_stats WHERE post = 2");
     assert_eq!(wrong(&service.location()), ["likes_and_views"]);
     mend(&service.location());
-    let sql = "SELECT fav, view FROM post_stats WHERE post <= 2 ORDER BY post";
-    let rows = service.store().read(|tx| tx.rows(sql, &[])).unwrap();
-    let counts: Vec<(i64, i64)> =
-        rows.into_iter().map(|mut row| (row.take(0).unwrap(), row.take(1).unwrap())).collect();
-    assert_eq!(counts, [(40, 50), (1, 1)]);
+    let sql = "SELECT fav || ' ' || view FROM post_stats WHERE post <= 2 ORDER BY post";
+    assert_eq!(service.texts(sql), ["40 50", "1 1"]);
 }
 
 #[test]
@@ -212,24 +157,6 @@ fn a_broken_search_index_is_rebuilt() {
     assert_eq!(wrong(&location), [] as [&str; 0]);
     let tidings = Tidings::open(&path).unwrap();
     assert_eq!(crate::testing::search(&tidings, "crabs", 10).unwrap().search_result.len(), 5);
-}
-
-#[test]
-fn a_damaged_file_is_reported_and_not_repaired() {
-    only_on_sqlite!("it replaces or damages the file");
-    let Service { tidings, database } = lively();
-    drop(tidings);
-    let (path, location) = (database.path(), database.location());
-    let mut bytes = std::fs::read(&path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle..].fill(0x5a);
-    std::fs::write(&path, &bytes).unwrap();
-    let checks = look_at(&location);
-    assert!(!checks.checks[0].ok && checks.checks[0].detail.ends_with("restore a backup"), "{checks:#?}");
-    assert!(checks.checks[0].remedy == Some(Remedy::Restore) && !checks.repairable());
-    std::fs::write(&path, "Dear Ann, ".repeat(1_000)).unwrap();
-    let checks = look_at(&location);
-    assert!(!checks.checks[0].ok && !checks.repairable(), "{checks:#?}");
 }
 
 #[cfg(unix)]

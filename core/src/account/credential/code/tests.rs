@@ -1,5 +1,3 @@
-//! Tests of codes, and of withdrawing what is pending.
-
 use super::*;
 use crate::account::credential::otp;
 use crate::account::{
@@ -19,7 +17,6 @@ fn new_password(code: &str) -> ResetPassword {
     ResetPassword { code: code.into(), new_pw: NEW.into(), new_pw_check: NEW.into() }
 }
 
-/// Signs a member in elsewhere, and returns the id of that session.
 fn other_session(mailing: &Mailing, caller: &Caller, id: &str) -> String {
     sign_in(&mailing.service, id, &format!("password of {id}"), None).unwrap();
     let sessions = mailing.call(caller, ListSessions {}).unwrap().sessions;
@@ -115,31 +112,25 @@ fn single_sign_ons_and_enrolments_are_withdrawn_of_this_member_alone() {
         mailing.call(&Caller::Operator, IssueOtp { user_id: id.into() }).unwrap();
         mailing.call(&Caller::Operator, IssueReset { user_id: id.into() }).unwrap();
     }
-    let insert = |tx: &mut dyn Tx| {
-        let sign_on = Kind::SignOn as i64;
-        let sql = "INSERT INTO code (kind, hash, member, data, expires)";
-        tx.run(&format!("{sql} SELECT {sign_on}, id, key, '', 0 FROM member"), &[])?;
-        for id in ["ann", "ben"] {
-            assert!(take_step(tx, &format!("the flow of {id}"), Timestamp::default())?);
-        }
-        tx.run(
-            "INSERT INTO second_factor (member, secret, last_step) SELECT key, 'JBSWY3DP', 0 FROM member",
-            &[],
-        )
-    };
-    mailing.service.store().write::<_, StoreError>(Isolation::Alone, insert).unwrap();
+    let sign_on = Kind::SignOn as i64;
+    for sql in [
+        &*format!(
+            "INSERT INTO code (kind, hash, member, data, expires) SELECT {sign_on}, id, key, '', 0 FROM member"
+        ),
+        "INSERT INTO second_factor (member, secret, last_step) SELECT key, 'JBSWY3DP', 0 FROM member",
+    ] {
+        mailing.service.run(sql);
+    }
+    for id in ["ann", "ben"] {
+        let step = move |tx: &mut dyn Tx| take_step(tx, &format!("the flow of {id}"), Timestamp::default());
+        assert!(mailing.service.store().write(Isolation::Alone, step).unwrap());
+    }
     let left = || {
-        let left = mailing.service.store().read::<_, StoreError>(|tx| {
-            let mut count = |table: &str| {
-                let sql = format!("SELECT count(*) FROM {table}");
-                tx.one(&sql, &[])?.take::<i64>(0)
-            };
-            let mut codes = |kind: Kind| count(&format!("code WHERE kind = {}", kind as i64));
-            let kinds = [Kind::Taken, Kind::SignOn, Kind::Enrolment, Kind::IssuedReset];
-            let [steps, sign_ons, enrolments, resets] = kinds.map(&mut codes);
-            Ok([steps?, sign_ons?, count("second_factor")?, enrolments?, resets?])
-        });
-        left.unwrap()
+        let kinds = [Kind::Taken, Kind::SignOn, Kind::Enrolment, Kind::IssuedReset];
+        let codes = kinds.map(|kind| format!("code WHERE kind = {}", kind as i64));
+        let tables = codes.iter().map(String::as_str).chain(["second_factor"]);
+        let count = |table: &str| mailing.service.number(&format!("SELECT count(*) FROM {table}"));
+        tables.map(count).collect::<Vec<_>>()
     };
     assert_eq!(left(), [2, 2, 2, 2, 2]);
     mailing.call(&ann, SignOutAll {}).unwrap();
@@ -151,8 +142,7 @@ fn expired_codes_are_deleted() {
     let service = service();
     service.member("ann");
     let expires = service.call(&Caller::Operator, IssueReset { user_id: "ann".into() }).unwrap().expires;
-    let left =
-        || service.store().read(|tx| tx.one("SELECT count(*) FROM code", &[])?.take::<i64>(0)).unwrap();
+    let left = || service.number("SELECT count(*) FROM code");
     let before = expires - 1;
     service.store().write(Isolation::Alone, move |tx| super::prune(tx, before, 10)).unwrap();
     assert_eq!(left(), 1);

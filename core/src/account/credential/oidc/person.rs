@@ -114,20 +114,15 @@ mod tests {
     fn domains_and_groups_decide_who_may_sign_in() {
         let domains = ["example.org", "@campus.example", "도서관.example"].map(String::from).into();
         let domains = Oidc { domains, ..Oidc::default() };
-        for (email, verified, may) in [
-            ("ann@example.org", true, true),
-            ("ann@CAMPUS.example", true, true),
-            ("kim@도서관.example", true, true),
-            ("kim@도서관.EXAMPLE.", true, true),
-            ("kim@xn--zb0b81k2qm.example", true, true),
-            ("ann@example.org", false, false),
-            ("ann@evil-example.org", true, false),
-            ("ann@sub.example.org", true, false),
-            ("example.org", true, false),
-            ("", true, false),
-        ] {
-            let claims = json!({ "email": email, "email_verified": verified });
-            assert_eq!(person(&domains, &claims).is_ok(), may, "{email}");
+        let may = "ann@example.org ann@CAMPUS.example kim@도서관.example kim@도서관.EXAMPLE. kim@xn--zb0b81k2qm.example";
+        let others = "ann@evil-example.org ann@sub.example.org example.org";
+        for (emails, verified, may) in
+            [(may, true, true), ("ann@example.org", false, false), (others, true, false), ("", true, false)]
+        {
+            for email in emails.split(' ') {
+                let claims = json!({ "email": email, "email_verified": verified });
+                assert_eq!(person(&domains, &claims).is_ok(), may, "{email}");
+            }
         }
         let groups = Oidc { groups: vec!["staff".into(), "students".into()], ..Oidc::default() };
         for (claim, may) in [

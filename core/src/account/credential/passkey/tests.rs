@@ -9,8 +9,8 @@ use crate::account::AccessToken;
 use crate::account::credential::otp;
 use crate::base::config::Config;
 use crate::mail::tests::text;
+use crate::member;
 use crate::testing::{self, Service, service_with};
-use crate::{admin, audit, member};
 
 mod answers;
 mod begun;
@@ -31,7 +31,6 @@ fn finish(service: &Service, caller: &Caller, begun: &Ceremony, credential: &str
     service.call(caller, AddPasskey { ceremony, credential, name: "My phone".into() })
 }
 
-/// Adds the passkey of a device to the account of ann.
 fn add(service: &Service, ann: &Caller, device: &mut Device) -> String {
     let begun = begin(service, ann, PW, None).unwrap();
     finish(service, ann, &begun, &device.create(&begun)).unwrap().id
@@ -51,7 +50,6 @@ fn sign_in(service: &Service, device: &mut Device, otp: Option<&str>) -> Result<
     answer(service, &begun, &device.get(&begun), otp)
 }
 
-/// Tries to sign in with the passkey of a device.
 fn try_in(service: &Service, device: &mut Device) -> String {
     text(sign_in(service, device, None))
 }
@@ -69,7 +67,7 @@ fn a_passkey_signs_its_member_in_until_it_is_removed() {
     let remove = || text(service.call(&again, RemovePasskey { passkey_obi: id.clone() }));
     assert_eq!((remove().as_str(), remove().as_str()), ("success", "Not found"));
     assert_eq!(try_in(&service, &mut device), "incorrect code");
-    let trail = service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
+    let trail = service.trail();
     let actions: Vec<_> = trail.iter().map(|entry| (&*entry.action, &*entry.actor)).collect();
     assert_eq!(actions[..2], [("member.passkey_remove", "ann"), ("member.passkey_add", "ann")]);
 }
@@ -195,9 +193,9 @@ fn a_blacklisted_member_and_a_removed_one_do_not_sign_in() {
     let service = service();
     let (ann, mut device) = (service.member("ann"), Device::new(1));
     add(&service, &ann, &mut device);
-    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
+    service.blacklist("ann");
     assert_eq!(try_in(&service, &mut device), "blacklist user");
-    service.call(&Caller::Operator, member::Remove { user_id: "ann".into() }).unwrap();
+    service.remove_member("ann");
     assert_eq!(try_in(&service, &mut device), "incorrect code");
 }
 

@@ -28,7 +28,6 @@ fn throttle() -> (Service, Clock) {
     (service, clock)
 }
 
-/// Begins an attempt of a client that no account knows.
 fn begin<'t>(throttle: &'t Throttle, id: Option<&str>, from: Client) -> Result<Attempt<'t>> {
     throttle.begin(id, from, || Ok(false))
 }
@@ -37,7 +36,6 @@ fn fail(throttle: &Throttle, id: &str, from: &str) {
     begin(throttle, Some(id), client(from)).unwrap().failed();
 }
 
-/// Fails for 50 members, so that the client waits.
 fn fail_for_50(throttle: &Throttle) {
     (0..50).for_each(|member| fail(throttle, &format!("member{member}"), HERE));
 }
@@ -54,13 +52,11 @@ fn wait_s(throttle: &Throttle, id: &str, from: &str) -> Option<u64> {
     wait_of(begin(throttle, Some(id), client(from)))
 }
 
-/// Returns the failures of a process; those of a key are [`Table::get`].
 fn memory(throttle: &Throttle) -> std::sync::MutexGuard<'_, Memory> {
     let Place::Memory(memory) = &throttle.place else { panic!("it is shared") };
     memory.lock().unwrap()
 }
 
-/// Returns the size of the maps and of the times of clients.
 fn bytes(throttle: &Throttle) -> usize {
     let memory = memory(throttle);
     let map = |map: &crate::base::keyed::OwnMap<u64, Failures>| {
@@ -163,14 +159,6 @@ fn many_ids_and_clients_stay_within_20_megabytes() {
     let clients = memory(&throttle).failures[Kind::Client as usize].len();
     let times = (CLIENT_FAILURES.next_power_of_two() - 4) * size_of::<Millis>();
     assert!(small + clients * times <= BYTES_MAX, "{small} of {BYTES_MAX}");
-}
-
-#[test]
-fn memory_does_not_depend_on_the_length_of_ids() {
-    let (throttle, _) = in_memory();
-    let long = "x".repeat(1 << 20);
-    (0..50).for_each(|n| fail(&throttle, &format!("{long}{n}"), HERE));
-    assert!(bytes(&throttle) < 20_000, "{}", bytes(&throttle));
 }
 
 #[test]

@@ -27,7 +27,6 @@ fn stored(database: &Database) -> Vec<String> {
     rows.into_iter().map(|mut row| row.remove(0).unwrap()).collect()
 }
 
-/// Returns the bytes of all files in a folder and the folders in it.
 fn bytes_in(folder: &Path, all: &mut Vec<u8>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -40,7 +39,6 @@ fn bytes_in(folder: &Path, all: &mut Vec<u8>) {
     }
 }
 
-/// Returns the keys that are in `bytes`, as text or as bytes.
 fn found<'k>(bytes: &[u8], keys: &'k [String]) -> Vec<&'k String> {
     let binary: Vec<Secret> = keys.iter().map(|key| decode(key).unwrap()).collect();
     // Each form by its first byte, because the files are large.

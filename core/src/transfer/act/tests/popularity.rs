@@ -10,7 +10,6 @@ use crate::post::heat::{Decay, Heats};
 /// Half-lives of the grid, between, shorter and longer ones.
 const HALF_LIVES: [f64; 11] = [0.01, 0.05, 0.09375, 0.13, 1.0, 3.0, 6.0, 25.0, 96.0, 500.0, f64::INFINITY];
 
-/// An act of a member, or of a guest, on one of four posts.
 fn act_of_post() -> impl Strategy<Value = TestAct> {
     let kind = proptest::sample::select(&["view", "view", "like", "unlike", "guest"]);
     // Days, and repeated views within hours.
@@ -23,7 +22,6 @@ fn act_of_post() -> impl Strategy<Value = TestAct> {
     })
 }
 
-/// Performs the acts in order.
 fn live(service: &Service, acts: &[TestAct]) {
     for act in acts {
         service.clock().advance(act.at - service.clock().now());
@@ -38,7 +36,6 @@ fn live(service: &Service, acts: &[TestAct]) {
     service.clock().advance(NOW - service.clock().now());
 }
 
-/// Returns the likes that members have not taken back, and all views.
 fn remaining(acts: &[TestAct]) -> Vec<TestAct> {
     let mut likes: BTreeMap<(usize, usize), TestAct> = BTreeMap::new();
     let mut remaining = Vec::new();
@@ -53,7 +50,6 @@ fn remaining(acts: &[TestAct]) -> Vec<TestAct> {
     remaining
 }
 
-/// Returns the heats of the four posts by definition.
 fn expected(remaining: &[TestAct]) -> [Option<Heats>; 4] {
     let mut views = BTreeSet::new();
     let mut heats = [None; 4];
@@ -71,7 +67,6 @@ fn expected(remaining: &[TestAct]) -> [Option<Heats>; 4] {
     heats
 }
 
-/// Returns the heats of the four posts with a half-life.
 fn stored(service: &Service, days: f64) -> Vec<Option<f64>> {
     let read = service.store().read(|tx| {
         let mut rows = Vec::new();

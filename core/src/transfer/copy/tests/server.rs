@@ -2,28 +2,13 @@
 
 use super::*;
 
-/// The places, unless PostgreSQL is not installed.
 fn places() -> Option<Places> {
     is_installed("copies to and from PostgreSQL").then(Places::new)
 }
 
-/// Writes to a database, and returns the revision of the transaction.
 fn write(location: &Location) -> i64 {
     let store = Store::open(location).unwrap();
     store.write(Isolation::Alone, |tx| Ok::<_, StoreError>(tx.revision())).unwrap()
-}
-
-#[test]
-fn a_database_returns_from_a_server_as_it_was() {
-    let Some(mut places) = places() else { return };
-    let (source, server, back) = (places.posts("a.db"), places.server(), places.file("b.db"));
-    let report = copied(&source, &server).unwrap();
-    assert_eq!((report.replaced, &*report.failed), (0, &[][..]));
-    assert_equal(&source, &server);
-    assert_eq!(copied(&server, &back).unwrap(), report);
-    assert_equal(&source, &back);
-    let posts = exported(&source);
-    assert!(posts == exported(&server) && posts == exported(&back));
 }
 
 #[test]

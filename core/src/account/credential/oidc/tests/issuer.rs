@@ -17,7 +17,6 @@ pub(super) const URL: &str = "https://login.example";
 pub(super) const CLIENT: &str = "campus";
 pub(super) const SECRET: &str = "s3cret/with: signs";
 
-/// Handles share the issuer.
 #[derive(Clone)]
 pub(super) struct Fake(Arc<Mutex<State>>);
 
@@ -80,7 +79,6 @@ impl Fake {
         self.0.lock().unwrap()
     }
 
-    /// Signs a person in at the address to which the browser was sent; returns the query with which it comes back.
     pub(super) fn sign_in(&self, location: &str) -> String {
         let url = Url::parse(location).unwrap();
         assert_eq!(url.origin().ascii_serialization() + url.path(), format!("{URL}/authorize"));
@@ -147,7 +145,6 @@ impl State {
         with(key, &self.jwk)
     }
 
-    /// Exchanges a code, once.
     fn token(&mut self, request: &Request<Vec<u8>>) -> (u16, Value) {
         if let Some(refused) = self.refuses.clone() {
             return refused;
@@ -196,7 +193,6 @@ impl State {
     }
 }
 
-/// Returns an object with what replaces and adds to its fields.
 fn with(mut object: Value, changes: &Value) -> Value {
     object.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     object

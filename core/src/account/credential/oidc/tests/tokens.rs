@@ -40,34 +40,16 @@ fn fields_that_are_used_must_be_right() {
         assert!(world.members().is_empty());
         got
     };
-    for claims in [
-        json!({ "azp": "another" }),
-        json!({ "azp": 7 }),
-        json!({ "azp": [CLIENT] }),
-        json!({ "aud": [CLIENT, "another"], "azp": null }),
-        json!({ "aud": [CLIENT, "another"], "azp": "another" }),
-        json!({ "aud": ["another"], "azp": CLIENT }),
-        json!({ "aud": [CLIENT, 7] }),
-        json!({ "aud": [] }),
-        json!({ "aud": null }),
-        json!({ "aud": { "0": CLIENT } }),
-        json!({ "iss": [URL] }),
-        json!({ "iss": format!("{URL}/") }),
-        json!({ "iss": null }),
-        json!({ "exp": null }),
-        json!({ "exp": "2100-01-01" }),
-        json!({ "iat": null }),
-        json!({ "iat": "1" }),
-        json!({ "nbf": "soon" }),
-        json!({ "iss": "https://evil.example" }),
-        json!({ "aud": "another" }),
-        json!({ "aud": [CLIENT, "another"] }),
-        json!({ "nonce": "another" }),
-        json!({ "nonce": 7 }),
-        json!({ "nonce": null }),
-        json!({ "sub": 7 }),
-        json!({ "sub": "" }),
-    ] {
+    let wrong = json!([
+        { "azp": "another" }, { "azp": 7 }, { "azp": [CLIENT] },
+        { "aud": [CLIENT, "another"], "azp": null }, { "aud": [CLIENT, "another"], "azp": "another" },
+        { "aud": ["another"], "azp": CLIENT }, { "aud": [CLIENT, 7] }, { "aud": [] }, { "aud": null },
+        { "aud": { "0": CLIENT } }, { "iss": [URL] }, { "iss": format!("{URL}/") }, { "iss": null },
+        { "exp": null }, { "exp": "2100-01-01" }, { "iat": null }, { "iat": "1" }, { "nbf": "soon" },
+        { "iss": "https://evil.example" }, { "aud": "another" }, { "aud": [CLIENT, "another"] },
+        { "nonce": "another" }, { "nonce": 7 }, { "nonce": null }, { "sub": 7 }, { "sub": "" }
+    ]);
+    for claims in wrong.as_array().unwrap() {
         let got = refused(&|world| world.claim(claims.clone()));
         assert!(got.starts_with(REFUSED), "{claims}: {got}");
     }
@@ -79,15 +61,11 @@ fn fields_that_are_used_must_be_right() {
         world.claim(json!({ claim: at(&world, right) }));
         world.signed_in();
     }
-    for header in [
-        json!({ "crit": ["exp"] }),
-        json!({ "crit": [] }),
-        json!({ "cty": "JWT" }),
-        json!({ "typ": "at+jwt" }),
-        json!({ "alg": null }),
-        json!({ "alg": "ES512" }),
-        json!({ "alg": "eddsa" }),
-    ] {
+    let wrong = json!([
+        { "crit": ["exp"] }, { "crit": [] }, { "cty": "JWT" }, { "typ": "at+jwt" }, { "alg": null },
+        { "alg": "ES512" }, { "alg": "eddsa" }
+    ]);
+    for header in wrong.as_array().unwrap() {
         let got = refused(&|world| world.fake.state().header = header.clone());
         assert!(got.starts_with(REFUSED), "{header}: {got}");
     }
@@ -95,12 +73,11 @@ fn fields_that_are_used_must_be_right() {
         let got = refused(&|world| world.fake.state().answer = json!({ "id_token": token }));
         assert!(got.starts_with(REFUSED), "{token}: {got}");
     }
-    for metadata in [
-        json!({ "issuer": "https://evil.example" }),
-        json!({ "token_endpoint": null }),
-        json!({ "authorization_endpoint": "javascript:alert(1)" }),
-        json!({ "jwks_uri": 7 }),
-    ] {
+    let wrong = json!([
+        { "issuer": "https://evil.example" }, { "token_endpoint": null },
+        { "authorization_endpoint": "javascript:alert(1)" }, { "jwks_uri": 7 }
+    ]);
+    for metadata in wrong.as_array().unwrap() {
         let world = world();
         world.fake.state().metadata = metadata.clone();
         let Redirect { location, .. } = begin_at(&world.issuer, &world.service, "").unwrap();
@@ -111,13 +88,12 @@ fn fields_that_are_used_must_be_right() {
 #[test]
 fn a_token_for_several_services_says_that_this_one_asked() {
     let world = world();
-    for claims in [
-        json!({ "aud": [CLIENT, "274", "other@project"], "azp": CLIENT }),
-        json!({ "aud": [CLIENT] }),
-        json!({ "aud": [CLIENT, CLIENT] }),
-        json!({ "aud": CLIENT, "azp": CLIENT }),
-    ] {
-        world.claim(claims);
+    let right = json!([
+        { "aud": [CLIENT, "274", "other@project"], "azp": CLIENT }, { "aud": [CLIENT] }, { "aud": [CLIENT, CLIENT] },
+        { "aud": CLIENT, "azp": CLIENT }
+    ]);
+    for claims in right.as_array().unwrap() {
+        world.claim(claims.clone());
         world.signed_in();
     }
 }
@@ -133,49 +109,32 @@ fn tokens_are_signed_with_a_key_of_the_issuer_for_their_algorithm() {
         let got = world.person();
         if got.starts_with(REFUSED) { "refused" } else { "accepted" }
     };
-    for (algorithm, name) in [
-        (RS256, "RS256"),
-        (RS384, "RS384"),
-        (RS512, "RS512"),
-        (PS256, "PS256"),
-        (PS384, "PS384"),
-        (PS512, "PS512"),
-        (ES256, "ES256"),
-        (ES384, "ES384"),
-        (EdDSA, "EdDSA"),
-    ] {
+    let algorithms = [RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA];
+    let names = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 EdDSA";
+    for (algorithm, name) in algorithms.into_iter().zip(names.split(' ')) {
         assert_eq!(signed(algorithm, name, json!({ "use": "sig", "alg": name })), "accepted", "{name}");
     }
     for (algorithm, name) in [(RS256, "RS256"), (ES256, "ES256"), (EdDSA, "EdDSA")] {
         assert_eq!(signed(algorithm, name, json!({})), "accepted", "{name}");
-        for jwk in [
-            json!({ "use": "enc" }),
-            json!({ "alg": "HS256" }),
-            json!({ "alg": "RSA-OAEP" }),
-            json!({ "kty": "oct", "k": "AAAA" }),
-            json!({ "kty": null }),
-            // Keys of other lengths.
-            json!({ "x": "AAAA", "n": "AAAA", "y": "" }),
-            json!({ "x": "", "n": "", "e": "" }),
-            json!({ "x": 7, "n": null }),
-        ] {
+        // The last ones have keys of other lengths.
+        let wrong = json!([
+            { "use": "enc" }, { "alg": "HS256" }, { "alg": "RSA-OAEP" }, { "kty": "oct", "k": "AAAA" },
+            { "kty": null }, { "x": "AAAA", "n": "AAAA", "y": "" }, { "x": "", "n": "", "e": "" },
+            { "x": 7, "n": null }
+        ]);
+        for jwk in wrong.as_array().unwrap() {
             assert_eq!(signed(algorithm, name, jwk.clone()), "refused", "{name} {jwk}");
         }
     }
-    for (algorithm, name) in [
-        (RS256, "RS512"),
-        (RS256, "PS256"),
+    for (algorithm, names) in [
+        (RS256, "RS512 PS256 HS256"),
         (PS256, "RS256"),
-        (ES256, "ES384"),
-        (ES256, "ES256K"),
-        (EdDSA, "ES256"),
-        (EdDSA, "RS256"),
-        (RS256, "HS256"),
-        (EdDSA, "HS256"),
-        (EdDSA, "none"),
-        (EdDSA, "None"),
+        (ES256, "ES384 ES256K"),
+        (EdDSA, "ES256 RS256 HS256 none None"),
     ] {
-        assert_eq!(signed(algorithm, name, json!({})), "refused", "{name}");
+        for name in names.split(' ') {
+            assert_eq!(signed(algorithm, name, json!({})), "refused", "{name}");
+        }
     }
     assert_eq!(signed(EdDSA, "EdDSA", json!({ "crv": "X25519" })), "refused");
 }

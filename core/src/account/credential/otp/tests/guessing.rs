@@ -1,5 +1,3 @@
-//! Tests of guessed codes, and of codes as people type them.
-
 use super::*;
 
 fn guess(service: &Service, id: &str, client: u8) -> String {

@@ -24,25 +24,20 @@ fn signed_in(service: &Service) -> Caller {
 #[test]
 fn a_passkey_from_before_the_second_factor_changed_is_not_added() {
     let service = service();
-    let ann = service.member("ann");
+    service.member("ann");
+    let enable = || otp::tests::enable(&service, &signed_in(&service), "ann").1;
+    let reset = || service.call(&Caller::Operator, member::ResetOtp { user_id: "ann".into() }).unwrap();
     // As the member, who has no session that could end.
     let named = Caller::Member("ann".into());
-    assert_eq!(
-        ends(&service, &named, &named, None, || drop(otp::tests::enable(&service, &ann, "ann"))),
-        "incorrect code"
-    );
-    let reset = || service.call(&Caller::Operator, member::ResetOtp { user_id: "ann".into() }).unwrap();
+    let ends_with = |otp: Option<&str>, change: &dyn Fn()| ends(&service, &named, &named, otp, change);
+    assert_eq!(ends_with(None, &|| drop(enable())), "incorrect code");
     reset();
-    let ann = signed_in(&service);
-    let (_, codes) = otp::tests::enable(&service, &ann, "ann");
-    assert_eq!(ends(&service, &named, &named, Some(&codes[0]), reset), "incorrect code", "reset");
-    let ann = signed_in(&service);
-    let (_, codes) = otp::tests::enable(&service, &ann, "ann");
+    assert_eq!(ends_with(Some(&enable()[0]), &reset), "incorrect code", "reset");
     let another = || {
         reset();
-        otp::tests::enable(&service, &signed_in(&service), "ann");
+        enable();
     };
-    assert_eq!(ends(&service, &named, &named, Some(&codes[0]), another), "incorrect code", "replaced");
+    assert_eq!(ends_with(Some(&enable()[0]), &another), "incorrect code", "replaced");
     reset();
     let ann = signed_in(&service);
     let (_, codes) = otp::tests::enable(&service, &ann, "ann");
@@ -50,11 +45,8 @@ fn a_passkey_from_before_the_second_factor_changed_is_not_added() {
         let form = DisableOtp { pw: PW.into(), otp: codes[1].clone() };
         service.call(&ann, form).unwrap();
     };
-    assert_eq!(
-        ends(&service, &ann, &ann, Some(&codes[0]), disable),
-        "incorrect code",
-        "disabled by the member"
-    );
+    let ended = ends(&service, &ann, &ann, Some(&codes[0]), disable);
+    assert_eq!(ended, "incorrect code", "disabled by the member");
     assert_eq!(ends(&service, &ann, &ann, None, || {}), "success");
 }
 
@@ -72,10 +64,8 @@ fn a_passkey_is_added_in_the_session_that_has_begun_it() {
     assert_eq!(ends(&service, &ann, &other, None, sign_out), "incorrect code", "signed out");
     let named = Caller::Member("ann".into());
     let change = || {
-        let pw = PW.to_owned();
-        service
-            .call(&other, ChangePassword { pw: pw.clone(), new_pw: pw.clone(), new_pw_check: pw })
-            .unwrap();
+        let [pw, new_pw, new_pw_check] = [PW; 3].map(str::to_owned);
+        service.call(&other, ChangePassword { pw, new_pw, new_pw_check }).unwrap();
     };
     assert_eq!(ends(&service, &named, &named, None, change), "incorrect code", "another password");
 }

@@ -9,13 +9,10 @@ use crate::testing::signer::Signer;
 
 pub(super) const DOMAIN: &str = "app.example";
 
-/// What a device says about its user: present, and verified.
 const PRESENT: u8 = 0x01;
 const VERIFIED: u8 = 0x04;
-/// That a new key follows.
 const NEW_KEY: u8 = 0x40;
 
-/// A device.
 pub(super) struct Device {
     key: Signer,
     credential: [u8; 32],
@@ -54,7 +51,6 @@ impl Device {
         data
     }
 
-    /// Makes a passkey; returns the answer of the browser.
     pub(super) fn create(&mut self, ceremony: &Ceremony) -> String {
         self.create_with(ceremony, "none").0
     }
@@ -86,7 +82,6 @@ impl Device {
         (answer, encode(&data))
     }
 
-    /// Signs in; returns the answer of the browser.
     pub(super) fn get(&mut self, ceremony: &Ceremony) -> String {
         self.counter += 1;
         let client_data = self.client_data("webauthn.get", &options(ceremony));
@@ -111,7 +106,6 @@ impl Device {
     }
 }
 
-/// Returns the options as the browser reads them.
 pub(super) fn options(ceremony: &Ceremony) -> Value {
     serde_json::from_str(&ceremony.options).unwrap()
 }

@@ -6,7 +6,6 @@ use std::thread;
 use super::*;
 use crate::Tidings;
 use crate::base::client::Client;
-use crate::record::id::MemberKey;
 use crate::service::retention;
 use crate::testing::{self, Service};
 
@@ -91,17 +90,6 @@ fn the_reservation_of_a_server_that_died_expires() {
 }
 
 #[test]
-fn the_fifty_failures_of_a_client_are_those_on_all_servers() {
-    let Some((service, [two, three])) = servers() else { return };
-    for n in 0..50 {
-        fail([&*service, &two, &three][n % 3], &format!("member{n}"));
-    }
-    assert_eq!([&*service, &two, &three].map(|server| wait_of(begun(server, "ann"))), [Some(900); 3]);
-    service.clock().advance(CLIENT_WINDOW_MS);
-    assert!(begins(&two, "ann"));
-}
-
-#[test]
 fn rows_without_current_failures_are_deleted() {
     let Some((service, _)) = servers() else { return };
     let fail = |n: u32| {
@@ -109,10 +97,7 @@ fn rows_without_current_failures_are_deleted() {
         service.account().throttle.begin(Some("ann"), client, || Ok(false)).unwrap().failed();
     };
     (0..20).for_each(fail);
-    let count = || {
-        let sql = "SELECT count(*) FROM sign_in_failure";
-        service.store().read(|tx| tx.one(sql, &[])?.take::<i64>(0)).unwrap()
-    };
+    let count = || service.number("SELECT count(*) FROM sign_in_failure");
     assert_eq!(count(), 40);
     retention::delete_expired(&service);
     assert_eq!(count(), 40);
@@ -126,13 +111,12 @@ fn rows_without_current_failures_are_deleted() {
 fn a_flood_of_rows_removes_those_with_the_fewest_failures() {
     let Some((service, _)) = servers() else { return };
     (0..6).for_each(|_| fail(&service, "ann"));
-    let flood = "INSERT INTO sign_in_failure (kind, key, failures, last, times, running, reserved, until)
-                 SELECT 1, n, 1, $1::bigint, '', 0, 0, $1::bigint + 1000 FROM generate_series(1, 200100) n";
-    let now = service.now();
-    let flooded = service.store().write(Isolation::Alone, move |tx| tx.run(flood, &[now.into()]));
-    flooded.unwrap();
+    let now = service.now().as_millis();
+    service.run(&format!(
+        "INSERT INTO sign_in_failure (kind, key, failures, last, times, running, reserved, until)
+         SELECT 1, n, 1, {now}, '', 0, 0, {now} + 1000 FROM generate_series(1, 200100) n"
+    ));
     retention::delete_expired(&service);
-    let sql = "SELECT count(*) FROM sign_in_failure";
-    assert_eq!(service.store().read(|tx| tx.one(sql, &[])?.take::<i64>(0)).unwrap(), 200_000);
+    assert_eq!(service.number("SELECT count(*) FROM sign_in_failure"), 200_000);
     assert!(!begins(&service, "ann"));
 }
