@@ -94,29 +94,6 @@ fn the_sign_up_limit_counts_each_client_separately() {
 }
 
 #[test]
-fn unknown_paths_and_wrong_methods_are_rate_limited() {
-    let server = Server::behind_a_proxy(&["--rate-limit", "1"]);
-    let refused = |caller: &Caller, method: &str, path: &str| {
-        // The limit is one per second: one of three requests in a row is refused, unless two seconds pass.
-        (0..100).map(|_| caller.request(method, path).send()).find(|answer| answer.status == 429)
-    };
-    for (n, (method, path)) in
-        [("GET", "/nowhere"), ("POST", "/get_userinfo"), ("GET", "/get_userinfo")].into_iter().enumerate()
-    {
-        let caller = server.caller_at(&format!("203.0.113.{n}"));
-        let refused = refused(&caller, method, path).unwrap_or_else(|| panic!("{method} {path}"));
-        assert_eq!(
-            (refused.outcome().as_str(), refused.header("retry-after")),
-            ("429 too many requests", "1")
-        );
-    }
-    let caller = server.caller_at("203.0.113.66");
-    for path in ["/healthz", "/readyz"].repeat(10) {
-        assert_eq!(caller.get(path).outcome(), "200 success", "{path}");
-    }
-}
-
-#[test]
 fn a_large_body_is_read_like_a_small_one() {
     let server = Server::start();
     let admin = server.admin();

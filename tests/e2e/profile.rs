@@ -103,36 +103,6 @@ fn time(time: insta::internals::Content, _: insta::internals::ContentPath<'_>) -
 }
 
 #[test]
-fn each_type_number_returns_its_list_and_any_other_is_a_bad_request() {
-    let server = Server::start();
-    let ann = server.member("ann");
-    let lists = |caller: &Caller, number: &str| {
-        let answer = caller.get(&format!("/get_specific_userinfo/{number}"));
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.body
-    };
-    assert_eq!(
-        lists(&ann, "0"),
-        json!({
-            "result": "success", "user_id": "ann", "fav_list": [], "view_list": [], "search_list": [], "newsfeed_list": []
-        })
-    );
-    for (number, list) in
-        [("1", "fav_list"), ("2", "view_list"), ("3", "search_list"), ("4", "newsfeed_list")]
-    {
-        assert_eq!(lists(&ann, number), json!({ "result": "success", "user_id": "ann", list: [] }));
-    }
-    for wrong in ["5", "00000000000000000005", "one", "1.0", "1e0", "%201", "%EC%9D%BC", "1%2F2"] {
-        let answer = lists(&ann, wrong);
-        assert_eq!(
-            (&answer["result"], &answer["field"]),
-            (&json!("bad request"), &json!("type_num")),
-            "{wrong}"
-        );
-    }
-}
-
-#[test]
 fn lists_are_newest_first_and_hold_each_post_once() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());

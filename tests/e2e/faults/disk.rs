@@ -1,8 +1,7 @@
 //! A full disk: writes return an error, reads are unaffected, and writes succeed again once there is room.
 
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
@@ -247,66 +246,6 @@ fn a_start_on_a_full_disk_reports_it_with_advice() {
             }
         }
     }
-}
-
-/// A server with a small file system in its own mount namespace, which the test accesses through `/proc/PID/root`.
-struct SmallDisk {
-    server: Server,
-    inside: PathBuf,
-    _place: tempfile::TempDir,
-}
-
-impl SmallDisk {
-    /// Returns `None` if the system does not allow unprivileged mounts.
-    fn new() -> Option<Self> {
-        const UNSHARE: [&str; 3] = ["unshare", "--map-root-user", "--mount"];
-        let place = tempfile::tempdir().unwrap();
-        let mount = format!("mount -t tmpfs -o size=8m none '{}'", place.path().display());
-        let mut attempt = Command::new(UNSHARE[0]);
-        if !attempt
-            .args(&UNSHARE[1..])
-            .args(["sh", "-c", &mount])
-            .output()
-            .is_ok_and(|out| out.status.success())
-        {
-            return None;
-        }
-        let init =
-            "printf '%s\\n' \"$PASSWORD\" | \"$1\" --db \"$3\" init --admin admin --password-stdin >&2";
-        let script = format!("{mount} && cd '{}' && {init} && exec \"$@\"", place.path().display());
-        let server = Server::at(place.path().join("tidings.db"), move |serve| {
-            let by: Vec<&str> = UNSHARE.into_iter().chain(["sh", "-c", &script, "sh"]).collect();
-            *serve = through(serve, &by);
-            serve.env("PASSWORD", PASSWORD);
-        });
-        let root = PathBuf::from(format!("/proc/{}/root", server.pid()));
-        let inside = root.join(place.path().strip_prefix("/").unwrap());
-        Some(Self { server, inside, _place: place })
-    }
-
-    fn fill(&self) {
-        let mut ballast = File::create(self.inside.join("ballast")).unwrap();
-        for size in [1 << 16, 1 << 12, 1] {
-            while ballast.write(&vec![1; size]).is_ok_and(|written| written > 0) {}
-        }
-    }
-
-    fn free(&self) {
-        fs::remove_file(self.inside.join("ballast")).unwrap();
-    }
-}
-
-#[test]
-fn a_full_disk_is_an_error_until_there_is_room() {
-    only_on_sqlite!("the disk of the file is full");
-    let Some(disk) = SmallDisk::new() else {
-        eprintln!("skipped: this system does not allow unprivileged mounts");
-        return;
-    };
-    let anyone = disk.server.anyone();
-    let token = anyone.post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).text("/access_token");
-    let admin = anyone.with_token("admin", token);
-    full_disk(&disk.server, &disk.inside.join("tidings.db"), &admin, || disk.fill(), || disk.free());
 }
 
 fn unfinished(inserted: u64) -> Value {

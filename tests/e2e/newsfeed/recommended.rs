@@ -105,26 +105,3 @@ fn a_hidden_post_is_left_out_of_the_members_feed_only() {
     let _ = server.cli(["--as", "ann", "post", "hide", "--undo", &id(8)]).succeeded();
     wait_until("the command's change counts", || shown(&ann).contains(&id(8)));
 }
-
-#[test]
-fn a_setting_makes_the_feed_explore() {
-    let explore = |serve: &mut std::process::Command| {
-        serve.args(["--exploration", "1"]);
-    };
-    let servers = [Server::start(), Server::with(explore)].map(|server| import_topics(server, 100));
-    let first = servers.each_ref().map(|server| {
-        let ann = server.member("ann");
-        for n in [1, 6, 11] {
-            like(&ann, n);
-        }
-        wait_for_likes(server, 3);
-        let first = titles(&ann, &format!("{FEED}?limit=20"));
-        assert_eq!(
-            titles(&ann, &format!("{FEED}?limit=20")),
-            first,
-            "repeated requests return the same feed"
-        );
-        first
-    });
-    assert_ne!(first[0], first[1]);
-}

@@ -16,11 +16,6 @@ fn full(reader: &Caller, query: &str) -> Vec<String> {
     reader.get(&format!("/get_notices{query}")).succeeded().column("notice_list", "title")
 }
 
-fn days(admin: &Caller, id: &str, days: i64) -> Vec<i64> {
-    let answer = admin.get(&format!("/get_notice_reads/{id}?days={days}")).succeeded();
-    answer.list("notice_reads").iter().map(|day| day["reads"].as_i64().unwrap()).collect()
-}
-
 #[test]
 fn a_notice_begins_and_ends_by_itself() {
     let server = Server::start();
@@ -130,28 +125,6 @@ fn drafts_are_kept_on_the_server_until_they_are_published() {
     let other = admin.post("/save_notice_draft", sample::notice("Other")).succeeded().text("/_id");
     let _ = admin.get(&format!("/remove_notice_draft/{other}")).succeeded();
     assert_eq!(admin.get("/get_notice_drafts").body["drafts"], json!([]));
-}
-
-#[test]
-fn reads_are_counted_by_day_and_survive_a_restart() {
-    let mut server = Server::start();
-    let admin = server.admin();
-    let id = insert(&admin, sample::notice("read"));
-    for _ in 0..3 {
-        let _ = get(&server.anyone(), &id).succeeded();
-    }
-    assert_eq!(days(&admin, &id, 1).iter().sum::<i64>(), 3);
-    server.restart();
-    let admin = server.anyone().with_token("admin", admin.token());
-    let _ = get(&server.anyone(), &id).succeeded();
-    let counted = days(&admin, &id, 7);
-    // The day may have ended during the test.
-    assert_eq!((counted.len(), counted.iter().sum::<i64>()), (7, 4));
-    assert_eq!(admin.get(&format!("/get_notice_reads/{id}")).list("notice_reads").len(), 30);
-    for invalid in ["x", ""] {
-        let refused = admin.get(&format!("/get_notice_reads/{id}?days={invalid}"));
-        assert_eq!(refused.outcome(), "400 bad request", "{invalid}");
-    }
 }
 
 #[test]

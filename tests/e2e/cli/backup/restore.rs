@@ -171,7 +171,7 @@ fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
 
 #[test]
 fn writes_between_restores_are_in_the_database_or_a_kept_copy() {
-    const RESTORES: usize = 5;
+    const RESTORES: usize = 3;
     only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(1);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
