@@ -67,21 +67,6 @@ fn sign_ins_of_others_succeed_while_one_network_floods_sign_ups() {
 }
 
 #[test]
-fn sign_ins_of_others_succeed_while_one_network_floods_failing_sign_ins() {
-    let server = Server::behind_a_proxy(&["--sign-in-slowing", "off"]);
-    let _ = server.member("ann");
-    let flooder = |client: usize| server.caller_at(&format!("2001:db8:1:{client}::1"));
-    let flood = |client: usize, n: usize| sign_in(&flooder(client), &format!("nobody-{n}"), PASSWORD);
-    during(flood, || {
-        for n in 0..8 {
-            let answer = sign_in(&server.caller_at(&format!("2001:db8:2:{n}::1")), "ann", PASSWORD);
-            assert_eq!(answer.outcome(), "200 success");
-        }
-        assert_eq!(sign_up(&server.caller_at("198.51.100.1"), "bob").outcome(), "200 success");
-    });
-}
-
-#[test]
 fn the_sign_up_limit_counts_each_client_separately() {
     let server = Server::behind_a_proxy(&[]);
     let without = Server::behind_a_proxy(&["--client-limits", "off"]);

@@ -103,32 +103,6 @@ fn time(time: insta::internals::Content, _: insta::internals::ContentPath<'_>) -
 }
 
 #[test]
-fn lists_are_newest_first_and_hold_each_post_once() {
-    let server = Server::start();
-    let (ann, admin) = (server.member("ann"), server.admin());
-    let [a, b, c] = ["A", "B", "C"].map(|title| insert_post(&admin, title, &[], &[]));
-    for post in [&a, &b, &c, &a] {
-        let _ = ann.get(&format!("/post_view/{post}")).succeeded();
-        let _ = ann.get(&format!("/post_like/{post}")).succeeded();
-    }
-    for term in ["one", "two", "one"] {
-        search(&ann, term);
-    }
-    let lists = ann.get("/get_specific_userinfo/0");
-    assert_eq!(lists.column("view_list", "title"), ["A", "C", "B"]);
-    assert_eq!(
-        lists.column("fav_list", "title"),
-        ["C", "B", "A"],
-        "a repeated like keeps the date of the first"
-    );
-    assert_eq!(lists.column("search_list", "original"), ["one", "two", "one"]);
-    assert_eq!(ann.get("/get_userinfo").column("user_fav_list", "title"), ["C", "B", "A"]);
-    let _ = ann.get(&format!("/post_unlike/{b}")).succeeded();
-    let _ = admin.get(&format!("/remove_post/{c}")).succeeded();
-    assert_eq!(ann.get("/get_specific_userinfo/1").column("fav_list", "title"), ["A"]);
-}
-
-#[test]
 fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
     let server = Server::start();
     let (ann, bob, admin) = (server.member("ann"), server.member("bob"), server.admin());

@@ -1,6 +1,5 @@
 //! A full disk: writes return an error, reads are unaffected, and writes succeed again once there is room.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -145,30 +144,6 @@ fn a_start_without_room_ends_with_a_message() {
     // Files left by the failed attempts do not prevent a start.
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
     server.member("ann");
-}
-
-#[test]
-fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
-    only_on_sqlite!("the disk of the file is full");
-    let directory = tempfile::tempdir().unwrap();
-    let (database, file) = (directory.path().join("tidings.db"), directory.path().join("posts.jsonl"));
-    let _ = ends(tidings(&database, &["init"])).succeeded();
-    fs::write(&file, large_posts()).unwrap();
-    let import = tidings(&database, &["post", "import", "posts.jsonl", "--json"]);
-    // Room for a part of the import.
-    let failed = run(limited(&import, 2_000), "");
-    assert_eq!(failed.status, 3, "{failed:?}");
-    let kept = failed.json()["inserted"].as_u64().unwrap();
-    assert_eq!(failed.json(), unfinished(kept));
-    assert!(failed.stderr.contains("disk"), "{failed:?}");
-    let so_far = format!("{kept} were inserted, 0 updated and 0 skipped. Import again");
-    assert!(failed.stderr.contains(&so_far), "{failed:?}");
-    assert_intact(&database);
-    let report = run(import, "").succeeded().json();
-    let [inserted, skipped] = ["inserted", "skipped"].map(|name| report[name].as_u64().unwrap());
-    assert_eq!(skipped, kept, "the second import skips the posts of the first");
-    assert!(inserted > 0 && skipped > 0 && inserted + skipped == 200, "{report}");
-    assert_intact(&database);
 }
 
 #[test]
