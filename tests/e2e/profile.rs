@@ -2,7 +2,7 @@
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
-use tidings_tests::{Answer, Caller, PASSWORD, Server, sample};
+use tidings_tests::{Answer, Caller, Server, sample};
 
 /// Inserts a post with this title, topics and tags, and returns its id.
 fn insert_post(admin: &Caller, title: &str, topic: &[&str], tag: &[&str]) -> String {
@@ -127,31 +127,4 @@ fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
     assert_eq!(ann.get(&format!("/post_unlike/{post}")).outcome(), "200 success");
     assert_eq!(count(&ann), [0, 0, 0, 0]);
     assert_eq!(server.anyone().get("/reset_user_measurement").outcome(), "200 Not found");
-}
-
-#[test]
-fn likes_views_and_feedback_of_a_removed_member_stay() {
-    let server = Server::start();
-    let (ann, admin) = (server.member("ann"), server.admin());
-    let post = insert_post(&admin, "A", &[], &[]);
-    let _ = ann.get(&format!("/post_like/{post}")).succeeded();
-    let _ = ann.get(&format!("/post_view/{post}")).succeeded();
-    let _ = ann.post("/send_feedback", json!({ "post": "thank you" })).succeeded();
-    let answer = ann.get("/remove_mine");
-    assert_eq!(answer.outcome(), "200 success");
-    assert_eq!(answer.header("cache-control"), "no-store");
-    assert_eq!(ann.get("/remove_mine").outcome(), "200 Not found");
-    let credentials = json!({ "id": "ann", "pw": PASSWORD });
-    assert_eq!(server.anyone().post("/sign_in", credentials).outcome(), "200 No member");
-    let feedback = admin.get("/get_all_feedback");
-    assert_eq!(feedback.column("feedback_list", "author"), ["removed"]);
-    let post = server.anyone().get(&format!("/get_post/{post}"));
-    assert_eq!((&post.body["post"]["fav_cnt"], &post.body["post"]["view"]), (&json!(1), &json!(1)));
-    let again = server.member("ann").get("/get_specific_userinfo/0");
-    assert_eq!(
-        again.list("fav_list").len() + again.list("view_list").len(),
-        0,
-        "a new member has empty lists"
-    );
-    assert_eq!(admin.get("/get_all_feedback").column("feedback_list", "author"), ["removed"]);
 }

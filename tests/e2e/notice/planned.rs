@@ -1,6 +1,6 @@
 //! Notices that begin and end by time, for topics and members; their drafts, reads and HTML.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tidings_core::clock::Clock;
 use tidings_tests::{Caller, EventStream, Server, sample, wait_until};
 
@@ -58,38 +58,6 @@ fn a_notice_begins_and_ends_by_itself() {
     // A listener that was away is told the end, too.
     let mut later = EventStream::open(server.address(), "/events", &place);
     assert_eq!(later.next().unwrap().data, hidden);
-}
-
-#[test]
-fn notices_for_members_and_of_topics_are_listed_where_they_belong() {
-    let server = Server::start();
-    let (admin, anyone, ann) = (server.admin(), server.anyone(), server.member("ann"));
-    let add = |title: &str, fields: Value| {
-        let mut notice = sample::notice(title);
-        notice.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        insert(&admin, notice)
-    };
-    add("pinned", json!({ "pinned": 1 }));
-    add("members", json!({ "members_only": 1 }));
-    let sea = add("sea", json!({ "topic": "Sea & 바다" }));
-    add("latest", json!({ "visible_until": "2096-01-01" }));
-    add("later", json!({ "visible_from": "2096-01-01" }));
-    assert_eq!(titles(&anyone), ["latest", "pinned"]);
-    assert_eq!(titles(&ann), ["latest", "members", "pinned"]);
-    assert_eq!(full(&admin, ""), ["pinned", "later", "latest", "sea", "members"]);
-    assert_eq!(full(&anyone, "?topic=Sea+%26+%EB%B0%94%EB%8B%A4"), ["pinned", "latest", "sea"]);
-    for format in ["atom", "json-feed"] {
-        let feed = server.anyone().request("GET", &format!("/get_all_notice?format={format}")).send();
-        assert_eq!(feed.status, 200);
-    }
-    let notice = admin.get("/get_notices").body["notice_list"][3].clone();
-    assert_eq!((&notice["topic"], &notice["visible_from"]), (&"Sea & 바다".into(), &Value::Null));
-    let removed = json!({ "topic": "", "visible_until": "", "pinned": 1 });
-    let _ = admin.post(&format!("/update_notice/{sea}"), removed).succeeded();
-    assert_eq!(titles(&anyone), ["latest", "sea", "pinned"]);
-    let refused =
-        json!({ "title": "t", "post": "p", "visible_from": "2027-01-02", "visible_until": "2027-01-01" });
-    assert_eq!(admin.post("/insert_notice", refused).body["field"], "visible_until");
 }
 
 #[test]
