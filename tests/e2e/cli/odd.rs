@@ -59,11 +59,8 @@ fn untrusted_text_cannot_control_the_terminal() {
             assert!(!unsafe_char, "{args:?}: {output:?}");
         }
     }
-}
 
-#[test]
-fn a_name_that_looks_like_a_flag_is_accepted_as_a_name() {
-    let fixture = Fixture::new();
+    // A name that looks like a flag is a name.
     let id = fixture.stdout(&["notice", "add", "--title", "--hidden", "--post", "-5 %\t\"off\""]);
     let shown = fixture.stdout(&["notice", "list"]);
     assert!(shown.contains("--hidden"), "{shown}");

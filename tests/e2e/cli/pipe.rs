@@ -47,18 +47,14 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
 }
 
 #[test]
-fn a_closed_standard_error_does_not_panic() {
+fn a_closed_standard_error_does_not_panic_and_an_unwritable_output_is_a_failure() {
     let fixture = Fixture::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = fixture.command(&["notice", "show", "x"]);
     let status = command.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
     assert_eq!(status.code(), Some(1));
-}
 
-#[test]
-fn an_unwritable_output_is_a_failure() {
-    let fixture = Fixture::new();
     for args in [&["notice", "list"][..], &["notice", "list", "--json"], &["member", "list", "--ndjson"]] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let child = fixture.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
