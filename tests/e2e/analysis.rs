@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
 mod counted;
-mod days;
 mod figures;
 mod log;
 mod report;

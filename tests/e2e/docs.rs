@@ -7,7 +7,6 @@ mod tour;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 use tidings_tests::{command, only_on_sqlite, run};
@@ -157,28 +156,6 @@ fn the_tests_that_answer_a_security_standard_exist() {
     }
     let missing: Vec<_> = named.difference(&found).collect();
     assert!(missing.is_empty(), "{missing:?}");
-}
-
-#[test]
-fn every_walkthrough_has_as_many_hops_as_its_heading_says() {
-    let page = Page::named("docs/ARCHITECTURE.md");
-    let (_, walks) = page.text.split_once("\n## Two operations").unwrap();
-    let mut operations = 0;
-    for walk in walks.split("\n### ").skip(1) {
-        let (heading, steps) = walk.split_once('\n').unwrap();
-        operations += usize::from(heading.starts_with('`'));
-        let mut numbers = heading.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
-        let hops: usize = numbers.next_back().unwrap();
-        let steps: Vec<&str> =
-            steps.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
-        assert_eq!(steps.len(), hops, "{heading}");
-        for (index, step) in steps.iter().enumerate() {
-            let file = step.strip_prefix(&format!("{}. `", index + 1));
-            let file = file.and_then(|rest| rest.split('`').next()).unwrap_or_default();
-            assert!(Path::new(file).extension().is_some_and(|rs| rs == "rs"), "{heading}: {step}");
-        }
-    }
-    assert_eq!(operations, 2);
 }
 
 fn printed(args: &[&str]) -> String {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tidings_tests::{Event, EventStream, Server, sample, wait_until};
+use tidings_tests::{Event, EventStream, Server, command_in, run, sample, wait_until};
 
 fn open(server: &Server, last_id: &str) -> EventStream {
     EventStream::open(server.address(), "/events", last_id).begun()
@@ -89,8 +89,8 @@ fn a_stream_continues_after_a_restart_and_at_another_server() {
 }
 
 #[test]
-fn one_server_imports_the_feed_of_another_as_atom_and_as_json_feed() {
-    let (from, to) = (Server::start(), Server::start());
+fn the_feed_of_a_server_is_imported_elsewhere_as_atom_and_as_json_feed() {
+    let (from, directory) = (Server::start(), tempfile::tempdir().unwrap());
     let count = sample::rust_blog().len();
     let _ = from.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
     wait_until("the feed shows the posts", || {
@@ -100,8 +100,9 @@ fn one_server_imports_the_feed_of_another_as_atom_and_as_json_feed() {
         let path = format!("/get_popularity_newsfeed?limit=5&format={format}");
         let document = from.anyone().get(&path);
         assert_eq!(document.status, 200);
-        let import = ["post", "import", "-", "--json", "--format", "feed"];
-        let report = to.cli_with_input(import, &document.bytes).succeeded().json();
+        let mut import = command_in(directory.path());
+        import.args(["post", "import", "-", "--json", "--format", "feed"]);
+        let report = run(import, &document.bytes).succeeded().json();
         assert_eq!(
             (report[imported.0].as_u64(), &report["errors"]),
             (Some(imported.1), &json!([])),

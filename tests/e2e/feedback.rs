@@ -47,23 +47,7 @@ fn administrators_read_feedback_with_and_without_a_notice() {
     }
     let shown = server.anyone().get("/get_all_notice").column("notice_list", "_id");
     assert_eq!(shown, [notice], "feedback removes no notice");
-}
-
-#[test]
-fn feedback_is_closed_and_opened_again_and_survives_a_restart() {
-    let mut server = Server::start();
-    let (admin, ann) = (server.admin(), server.member("ann"));
-    for text in ["first", "second"] {
-        let _ = ann.post("/send_feedback", json!({ "post": text })).succeeded();
-    }
-    let id = feedback_with_text(&admin, "first")["_id"].as_str().unwrap().to_owned();
-    for activation in [0, 1, 0] {
-        let set = admin.get(&format!("/update_feedback/{id}/{activation}"));
-        assert_eq!(set.succeeded().body, json!({ "result": "success" }));
-        assert_eq!(feedback_with_text(&admin, "first")["activation"], activation);
-    }
-    server.restart();
-    for (text, activation) in [("first", 0), ("second", 1)] {
-        assert_eq!(feedback_with_text(&admin, text)["activation"], activation);
-    }
+    let id = feedback_with_text(&admin, "a search by date")["_id"].as_str().unwrap().to_owned();
+    let _ = admin.get(&format!("/update_feedback/{id}/0")).succeeded();
+    assert_eq!(feedback_with_text(&admin, "a search by date")["activation"], 0);
 }

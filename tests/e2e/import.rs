@@ -68,26 +68,6 @@ fn lines_an_array_and_chunks_import_the_same_posts() {
 }
 
 #[test]
-fn an_array_may_be_truncated_or_empty_and_a_body_is_needed() {
-    let server = Server::start();
-    let admin = server.admin();
-    let array = json!([sample::post("one"), { "title": "no url" }, sample::post("three")]).to_string();
-    let truncated = format!("{},{{\"title\":", array.trim_end_matches(']'));
-    let answer = import(&admin, JSON, truncated).succeeded();
-    assert_eq!(
-        (&answer.body["inserted"], answer.column("errors", "line")),
-        (&json!(2), vec!["2".into(), "4".into()])
-    );
-    for (content_type, body) in [(NDJSON, "\n \n\r\n"), (JSON, "[]"), (JSON, " [ ] "), (NDJSON, "\u{feff}")] {
-        assert_eq!(import(&admin, content_type, body).body, report(0, 0, 0), "{body:?}");
-    }
-    for without in [import(&admin, NDJSON, ""), admin.request("POST", "/import_posts").send()] {
-        assert_eq!((&*without.outcome(), &*without.text("/code")), ("400 bad request", "malformed_body"));
-    }
-    assert_eq!(titles(&server, 2), ["one", "three"]);
-}
-
-#[test]
 fn the_command_line_imports_while_the_server_runs_and_reports_what_http_answers() {
     let bad = format!("{}{{\n{}\n", sample::RUST_BLOG, json!({ "title": "no url" }));
     let array = json!([sample::post("one"), {}]).to_string();

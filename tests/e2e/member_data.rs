@@ -52,8 +52,8 @@ fn with_members() -> (Server, Caller, Caller) {
 }
 
 #[test]
-fn a_member_downloads_everything_and_nothing_of_others() {
-    let (_server, ann, ben) = with_members();
+fn a_member_downloads_and_exports_everything_and_nothing_of_others() {
+    let (server, ann, ben) = with_members();
     let data = ann.get("/get_my_data").succeeded();
     assert_eq!(data.header("content-disposition"), "attachment; filename=\"ann.json\"");
     assert_eq!(data.header("cache-control"), "no-store");
@@ -72,11 +72,8 @@ fn a_member_downloads_everything_and_nothing_of_others() {
 
     let head = ann.request("HEAD", "/get_my_data").send();
     assert_eq!((head.status, head.header("tidings-result")), (200, "success"));
-}
 
-#[test]
-fn the_operator_and_members_export_with_a_command() {
-    let (server, ann, _) = with_members();
+    // The operator and members export with a command.
     let place = server.database().with_file_name("ann.json");
     let told = server.cli(["member", "export", "ANN", "ann.json"]).succeeded().stdout;
     assert!(told.starts_with("The data of ann is exported: ") && told.ends_with(" entries\n"), "{told}");

@@ -1,10 +1,10 @@
 //! The metrics that a monitoring system reads.
 
 use std::cell::RefCell;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 
 use serde_json::json;
-use tidings_tests::{Engine, Server, command_in, run, sample, wait_until};
+use tidings_tests::{Engine, Server, sample, wait_until};
 
 /// Waits until a server serves its metrics, and returns their address.
 pub(crate) fn address_of(server: &Server) -> SocketAddr {
@@ -88,22 +88,4 @@ fn the_metrics_report_responses_and_the_store_on_their_own_listener_alone() {
     for personal in ["ann", "127.0.0.1", &id] {
         assert!(!page.contains(personal), "{personal}: {page}");
     }
-}
-
-#[test]
-fn an_address_that_cannot_be_bound_is_named() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let directory = tempfile::tempdir().unwrap();
-    let mut serve = command_in(directory.path());
-    serve.args(["serve", "--listen", "127.0.0.1:0", "--metrics-listen", &address]);
-    let output = run(serve, "");
-    assert_eq!(output.status, 3, "{output:?}");
-    assert!(output.stderr.contains(&address) && output.stderr.contains("metrics"), "{output:?}");
-    assert_eq!(
-        (output.stdout.as_str(), output.stderr.lines().count()),
-        // The time zone of the new database, and the error.
-        ("", 2),
-        "it does not listen: {output:?}"
-    );
 }

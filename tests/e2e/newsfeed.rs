@@ -145,33 +145,11 @@ fn every_feed_has_the_fields_of_the_interface_and_no_others() {
 }
 
 #[test]
-fn one_client_cannot_make_a_post_popular() {
-    let server = with_posts(4);
-    // Two members view post 2, one guest views post 0 many times, and many user agents of one network view post 1.
-    let (ann, ben) = (server.member("ann"), server.member("ben"));
-    for member in [&ann, &ben] {
-        let _ = member.get(&format!("/post_view/{}", id(2))).succeeded();
-    }
-    for _ in 0..40 {
-        let _ = server.anyone().get(&format!("/post_view/{}", id(0))).succeeded();
-    }
-    view(&server, 1, 40);
-    for n in 0..11 {
-        like(&server.member(&format!("liker{n}")), 3);
-    }
-    let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
-    // Eleven likes weigh 33 views, more than the 30 that count of one network.
-    wait_until("the views and likes count", || popular() == titles_of([3, 1, 2, 0]));
-    let post = server.anyone().get(&format!("/get_post/{}", id(0))).succeeded();
-    assert_eq!(post.body["post"]["view"], 40, "the number of views includes each of them");
-}
-
-#[test]
 fn members_see_their_own_likes_at_once() {
-    let server = with_posts(30);
+    let server = with_posts(10);
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     // With several posts, an index that happens to be new in time does not hide a mistake.
-    for n in 0..30 {
+    for n in 0..10 {
         for (path, likes) in [("post_like", 1), ("post_unlike", 0), ("post_like", 1)] {
             let _ = ann.get(&format!("/{path}/{}", id(n))).succeeded();
             for feed_path in ["/get_popularity_newsfeed", "/get_newsfeed_of_topic/all?why=1"] {
@@ -186,53 +164,6 @@ fn members_see_their_own_likes_at_once() {
         let posts = feed(&ben, "/get_popularity_newsfeed");
         posts.list("newsfeed").iter().all(|post| post["fav_cnt"] == 1)
     });
-}
-
-#[test]
-fn a_topic_feed_lists_posts_with_that_topic_or_tag_newest_first() {
-    let server = Server::start();
-    let mut posts: Vec<Value> = (0..6).map(post).collect();
-    posts[1]["topic"] = json!(["대학 생활", "all"]);
-    posts[3]["tag"] = json!(["x", "대학 생활"]);
-    posts[4]["topic"] = json!(["대학 생활"]);
-    posts[4]["tag"] = json!(["대학 생활"]);
-    posts[5]["topic"] = json!(["대학"]);
-    posts[5]["title"] = json!("대학 생활");
-    import(&server, &posts, 6);
-    let anyone = server.anyone();
-    let encoded = "%EB%8C%80%ED%95%99%20%EC%83%9D%ED%99%9C";
-    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/{encoded}")), titles_of([4, 3, 1]));
-    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/x"), titles_of([3]));
-    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/all"), titles_of([3, 2, 1, 0]));
-    for unknown in ["unknown", "%EC%83%9D%ED%99%9C", "al", "%00"] {
-        let empty = feed(&anyone, &format!("/get_newsfeed_of_topic/{unknown}"));
-        assert_eq!(empty.body, json!({ "result": "success", "newsfeed": [], "next": null }), "{unknown}");
-    }
-}
-
-#[test]
-fn version_1_of_the_topic_feed_is_the_same_and_names_its_successor() {
-    let server = with_posts(200);
-    let (anyone, ann) = (server.anyone(), server.member("ann"));
-    for name in ["all", "unknown", "%EB%8C%80"] {
-        for caller in [&anyone, &ann] {
-            let old = feed(caller, &format!("/get_topic_newsfeed/{name}"));
-            let new = feed(caller, &format!("/get_newsfeed_of_topic/{name}"));
-            assert_eq!(old.bytes, new.bytes);
-            assert_ne!(old.header("Deprecation"), "");
-            let link = old.header("Link");
-            assert!(link.contains("rel=\"successor-version\""), "{link}");
-            assert!(link.contains(&format!("/get_newsfeed_of_topic/{name}>")), "{link}");
-            assert_eq!((new.header("Deprecation"), new.header("Link")), ("", ""));
-        }
-    }
-    let limited = feed(&anyone, "/get_topic_newsfeed/all?limit=7");
-    assert_eq!(limited.column("newsfeed", "title"), titles_of((193..200).rev()));
-    let next = limited.text("/next");
-    let second_page = titles(&anyone, &format!("/get_topic_newsfeed/all?next={next}"));
-    assert_eq!(second_page, titles_of((186..193).rev()));
-    // Both paths are the same feed, so a `next` of one continues in the other.
-    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/all?next={next}")), second_page);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Notices: administrators insert, update and remove them, and anyone reads those that are shown.
 
 use serde_json::{Value, json};
-use tidings_tests::{Answer, Caller, Server, run, sample, wait_until};
+use tidings_tests::{Answer, Caller, Server};
 
 use crate::form::{is_date, is_id};
 
@@ -52,22 +52,4 @@ fn anybody_reads_an_inserted_notice_as_it_is_changed_until_it_is_removed() {
     assert_eq!(removed.body, json!({ "result": "success" }));
     assert!(titles(&admin).is_empty());
     assert_eq!(admin.get(&format!("/remove_notice/{id}")).outcome(), "200 Not found");
-}
-
-#[test]
-fn views_by_a_command_appear_on_the_server() {
-    let server = Server::start();
-    let id = insert(&server.admin(), sample::notice("read elsewhere"));
-    let list = || server.anyone().get("/get_all_notice").succeeded();
-    let view = |list: &Answer| list.list("notice_list")[0]["view"].as_i64();
-    assert_eq!(get(&server.anyone(), &id).body["notice_list"]["view"], 1);
-    let before = list();
-    for _ in 0..3 {
-        let mut command = server.command();
-        command.args(["notice", "show", &id]);
-        assert_eq!(run(command, "").status, 0);
-    }
-    wait_until("the views of the command are shown", || view(&list()) == Some(4));
-    assert_ne!(list().header("etag"), before.header("etag"));
-    assert_eq!(get(&server.anyone(), &id).body["notice_list"]["view"], 5);
 }

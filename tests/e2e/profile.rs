@@ -2,7 +2,7 @@
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
-use tidings_tests::{Answer, Caller, PASSWORD, Server, sample};
+use tidings_tests::{Answer, Caller, Server, sample};
 
 /// Inserts a post with this title, topics and tags, and returns its id.
 fn insert_post(admin: &Caller, title: &str, topic: &[&str], tag: &[&str]) -> String {
@@ -103,62 +103,6 @@ fn time(time: insta::internals::Content, _: insta::internals::ContentPath<'_>) -
 }
 
 #[test]
-fn each_type_number_returns_its_list_and_any_other_is_a_bad_request() {
-    let server = Server::start();
-    let ann = server.member("ann");
-    let lists = |caller: &Caller, number: &str| {
-        let answer = caller.get(&format!("/get_specific_userinfo/{number}"));
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.body
-    };
-    assert_eq!(
-        lists(&ann, "0"),
-        json!({
-            "result": "success", "user_id": "ann", "fav_list": [], "view_list": [], "search_list": [], "newsfeed_list": []
-        })
-    );
-    for (number, list) in
-        [("1", "fav_list"), ("2", "view_list"), ("3", "search_list"), ("4", "newsfeed_list")]
-    {
-        assert_eq!(lists(&ann, number), json!({ "result": "success", "user_id": "ann", list: [] }));
-    }
-    for wrong in ["5", "00000000000000000005", "one", "1.0", "1e0", "%201", "%EC%9D%BC", "1%2F2"] {
-        let answer = lists(&ann, wrong);
-        assert_eq!(
-            (&answer["result"], &answer["field"]),
-            (&json!("bad request"), &json!("type_num")),
-            "{wrong}"
-        );
-    }
-}
-
-#[test]
-fn lists_are_newest_first_and_hold_each_post_once() {
-    let server = Server::start();
-    let (ann, admin) = (server.member("ann"), server.admin());
-    let [a, b, c] = ["A", "B", "C"].map(|title| insert_post(&admin, title, &[], &[]));
-    for post in [&a, &b, &c, &a] {
-        let _ = ann.get(&format!("/post_view/{post}")).succeeded();
-        let _ = ann.get(&format!("/post_like/{post}")).succeeded();
-    }
-    for term in ["one", "two", "one"] {
-        search(&ann, term);
-    }
-    let lists = ann.get("/get_specific_userinfo/0");
-    assert_eq!(lists.column("view_list", "title"), ["A", "C", "B"]);
-    assert_eq!(
-        lists.column("fav_list", "title"),
-        ["C", "B", "A"],
-        "a repeated like keeps the date of the first"
-    );
-    assert_eq!(lists.column("search_list", "original"), ["one", "two", "one"]);
-    assert_eq!(ann.get("/get_userinfo").column("user_fav_list", "title"), ["C", "B", "A"]);
-    let _ = ann.get(&format!("/post_unlike/{b}")).succeeded();
-    let _ = admin.get(&format!("/remove_post/{c}")).succeeded();
-    assert_eq!(ann.get("/get_specific_userinfo/1").column("fav_list", "title"), ["A"]);
-}
-
-#[test]
 fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
     let server = Server::start();
     let (ann, bob, admin) = (server.member("ann"), server.member("bob"), server.admin());
@@ -183,31 +127,4 @@ fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
     assert_eq!(ann.get(&format!("/post_unlike/{post}")).outcome(), "200 success");
     assert_eq!(count(&ann), [0, 0, 0, 0]);
     assert_eq!(server.anyone().get("/reset_user_measurement").outcome(), "200 Not found");
-}
-
-#[test]
-fn likes_views_and_feedback_of_a_removed_member_stay() {
-    let server = Server::start();
-    let (ann, admin) = (server.member("ann"), server.admin());
-    let post = insert_post(&admin, "A", &[], &[]);
-    let _ = ann.get(&format!("/post_like/{post}")).succeeded();
-    let _ = ann.get(&format!("/post_view/{post}")).succeeded();
-    let _ = ann.post("/send_feedback", json!({ "post": "thank you" })).succeeded();
-    let answer = ann.get("/remove_mine");
-    assert_eq!(answer.outcome(), "200 success");
-    assert_eq!(answer.header("cache-control"), "no-store");
-    assert_eq!(ann.get("/remove_mine").outcome(), "200 Not found");
-    let credentials = json!({ "id": "ann", "pw": PASSWORD });
-    assert_eq!(server.anyone().post("/sign_in", credentials).outcome(), "200 No member");
-    let feedback = admin.get("/get_all_feedback");
-    assert_eq!(feedback.column("feedback_list", "author"), ["removed"]);
-    let post = server.anyone().get(&format!("/get_post/{post}"));
-    assert_eq!((&post.body["post"]["fav_cnt"], &post.body["post"]["view"]), (&json!(1), &json!(1)));
-    let again = server.member("ann").get("/get_specific_userinfo/0");
-    assert_eq!(
-        again.list("fav_list").len() + again.list("view_list").len(),
-        0,
-        "a new member has empty lists"
-    );
-    assert_eq!(admin.get("/get_all_feedback").column("feedback_list", "author"), ["removed"]);
 }

@@ -192,23 +192,6 @@ fn people_make_administrators_and_the_last_one_stays() {
 }
 
 #[test]
-fn the_data_of_a_member_is_downloaded_by_people_on_the_record() {
-    let world = World::new();
-    let World { boss, ann, .. } = &world;
-    let _ = ann.post("/send_feedback", json!({ "post": "Hello" })).succeeded();
-    let before = world.latest();
-    assert_eq!(world.key.get("/get_member_data/ann").outcome(), "403 Not admin");
-    assert_eq!(boss.get("/get_member_data/nobody").outcome(), "404 Not found");
-    assert_eq!(world.latest(), before, "who is refused leaves no record");
-    let data = boss.get("/get_member_data/ANN").succeeded();
-    assert_eq!(data.header("content-disposition"), "attachment; filename=\"ann.json\"");
-    assert_eq!((data.text("/account/_id"), data.text("/feedback/0/post")), ("ann".into(), "Hello".into()));
-    assert_eq!(world.latest(), "member admin http member.export ann");
-    let head = boss.request("HEAD", "/get_member_data/ann").send();
-    assert_eq!(head.status, 405, "it would leave a record");
-}
-
-#[test]
 fn feedback_and_posts_are_listed_in_pages_and_weights_are_read() {
     let world = World::new();
     let World { server, boss, ann, key, .. } = &world;

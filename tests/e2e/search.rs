@@ -69,7 +69,7 @@ fn posts_are_found_best_first_with_a_similarity_above_0() {
 }
 
 #[test]
-fn the_newest_300_logged_searches_are_in_the_members_list_newest_first() {
+fn logged_searches_are_in_the_members_list_newest_first() {
     let mut server = Server::start();
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     assert_eq!(log(&ann, " The  Rust 도서관에서\t가을").succeeded().body, json!({ "result": "success" }));
@@ -100,12 +100,6 @@ fn the_newest_300_logged_searches_are_in_the_members_list_newest_first() {
     });
     assert_eq!(*first, expected);
     assert_eq!(lately(&ben, 300), [] as [Value; 0]);
-
-    for n in 0..310 {
-        let _ = log(&ben, &format!("search {n}")).succeeded();
-    }
-    let originals: Vec<Value> = lately(&ben, 300).iter().map(|record| record["original"].clone()).collect();
-    assert!(originals.iter().eq(&(10..310).rev().map(|n| json!(format!("search {n}"))).collect::<Vec<_>>()));
 }
 
 #[test]

@@ -78,17 +78,6 @@ fn a_changed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
     assert!(secure.curl("/healthz", &[]).status.success());
 }
 
-#[test]
-fn a_wrong_certificate_is_a_usage_error_that_names_the_setting() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut serve = command_in(directory.path());
-    serve.args(["serve", "--listen", "127.0.0.1:0", "--tls-cert", "x.pem", "--tls-key", "y.pem"]);
-    let output = run(serve, "");
-    assert_eq!(output.status, 2);
-    let error = "error: invalid value 'x.pem' for --tls-cert: x.pem cannot be read: No such file or directory (os error 2)";
-    assert!(output.stderr.lines().any(|line| line == error), "{}", output.stderr);
-}
-
 struct Configured {
     server: Server,
     directory: TempDir,

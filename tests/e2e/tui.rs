@@ -254,18 +254,6 @@ fn a_text_is_written_in_the_editor_of_the_environment() {
 }
 
 #[test]
-fn the_screens_follow_the_size_of_the_window() {
-    let Screens { terminal, server: _server } = Screens::open();
-    terminal.resize(38, 10);
-    terminal.waits_for("This window has 38 columns and 10");
-    terminal.resize(40, 12);
-    terminal.waits_for("1 Overview  2  3");
-    terminal.resize(160, 50);
-    terminal.waits_for("7 Log");
-    terminal.waits_for("Newest in the log");
-}
-
-#[test]
 fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
     let server = Server::start();
     let refused = server.cli(["tui"]);

@@ -117,25 +117,9 @@ fn what_was_acknowledged_before_a_kill_arrives_after_the_restart() {
 #[test]
 fn private_addresses_need_the_setting() {
     let (server, receiver) = (Server::start(), Receiver::start(200));
-    let boss = server.admin();
-    let add = |url: &str| {
-        boss.post("/add_webhook", json!({ "name": "chat", "url": url, "events": ["feedback.created"] }))
-    };
-    let refused = add(&receiver.url());
+    let hook = json!({ "name": "chat", "url": receiver.url(), "events": ["feedback.created"] });
+    let refused = server.admin().post("/add_webhook", hook);
     assert_eq!((refused.outcome().as_str(), &refused.body["field"]), ("400 bad request", &json!("url")));
-    // A setting that was changed does not leave webhooks that reach private addresses.
-    let _ = add("https://example.org/").succeeded();
-    let https = receiver.url().replace("http:", "https:");
-    for (url, error) in
-        [(https, "the host has a private address"), (receiver.url(), "http:// is not allowed")]
-    {
-        server.sql().execute("UPDATE webhook SET url = $1", &[tidings_tests::Value::Text(&url)]);
-        let _ = boss.get("/test_webhook/chat").succeeded();
-        wait_until("it is refused", || {
-            boss.get("/get_webhook_deliveries").body["deliveries"][0]["error"] == error
-        });
-    }
-    assert!(receiver.deliveries().is_empty());
 }
 
 #[test]
@@ -144,13 +128,6 @@ fn a_receiver_with_a_private_certificate_needs_the_file_of_its_authority() {
     let address = receiver.url().trim_start_matches("http://").trim_end_matches("/hook").parse().unwrap();
     let proxy = TlsProxy::before(address);
     let url = format!("{}/hook", proxy.url());
-    let untrusting = server();
-    let boss = untrusting.admin();
-    add(&boss, "chat", &url);
-    publish(&boss, "Library");
-    wait_until("the delivery has failed", || {
-        boss.get("/get_webhook_deliveries").succeeded().body.to_string().contains("UnknownIssuer")
-    });
     let authority = proxy.authority();
     let trusting = Server::with(move |serve| {
         serve.arg("--private-addresses").arg("--extra-ca").arg(&authority);

@@ -133,13 +133,6 @@ fn a_running_server_loads_the_models_that_the_command_line_trains_and_reads() {
 
     let answer = anyone.post("/get_similarity_words", json!({ "search": "cargo oven" })).body;
     assert_eq!(server.cli(["--json", "search", "similar", "cargo oven"]).succeeded().json(), answer);
-    let again = server.cli(["--json", "words", "train"]).succeeded().json();
-    assert_eq!(again["words"], trained["words"]);
-    assert_eq!(
-        server.cli(["--json", "search", "similar", "cargo oven"]).json(),
-        answer,
-        "training is deterministic"
-    );
 
     // Vectors are exported in the text form of word2vec.
     let file = server.database().with_file_name("vectors.txt");

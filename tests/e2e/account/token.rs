@@ -35,12 +35,6 @@ fn a_token_names_its_member_and_expires_after_30_days() {
     assert_eq!(claims["sid"].as_str().map(str::len), Some(24), "{claims}");
     assert_eq!(claims.as_object().unwrap().len(), 5, "{claims}");
     assert_eq!(jwt::header(ann.token()), json!({ "typ": "JWT", "alg": "HS256" }));
-
-    let server = Server::with(|serve| {
-        serve.args(["--token-days", "2"]);
-    });
-    let claims = jwt::claims(server.member("ann").token());
-    assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 2 * 24 * 60 * 60);
 }
 
 #[test]
@@ -51,47 +45,37 @@ fn forged_and_expired_tokens_are_invalid() {
     let good = claims(admin.token());
     let [head, payload, signature] = admin.token().split('.').collect::<Vec<_>>().try_into().unwrap();
     let [_, _, anns] = ann.token().split('.').collect::<Vec<_>>().try_into().unwrap();
-    // {"alg":"none","typ":"JWT"} and variants of it.
-    let none = ["eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0", "eyJhbGciOiJOb25lIn0", "eyJ0eXAiOiJKV1QifQ", "e30"];
-    let mut forged: Vec<String> = none
-        .iter()
-        .flat_map(|head| [format!("{head}.{payload}."), format!("{head}.{payload}.{signature}")])
-        .collect();
-    forged.extend([
+    // {"alg":"none","typ":"JWT"}.
+    let none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0";
+    let mut forged = vec![
+        format!("{none}.{payload}."),
+        format!("{none}.{payload}.{signature}"),
         forge(&good, "HS256", b"another key, of thirty-two bytes"),
         forge(&good, "HS256", b""),
-        forge(&good, "HS384", &key),
         forge(&good, "HS512", &key),
         format!("{head}.{payload}."),
-        format!("{head}.{payload}"),
         format!("{head}.{payload}.{anns}"),
-        format!("{head}.{payload}.{signature}."),
         format!("{head}.{payload}.{signature}x"),
-        format!("{payload}.{head}.{signature}"),
-    ]);
-    let mut other = good.clone();
-    other["gen"] = claims(ann.token())["gen"].clone();
-    forged.push(forge(&other, "HS256", &key));
-    for wrong in [json!(null), json!("0"), json!(-1), json!(1.5), json!(u64::MAX)] {
-        other["gen"] = wrong;
-        forged.push(forge(&other, "HS256", &key));
-    }
-    for sub in [json!("nobody"), json!(""), json!(null), json!(7), json!("guest"), json!("admin\0")] {
+    ];
+    let generation = claims(ann.token())["gen"].clone();
+    for (claim, wrong) in [
+        ("gen", generation),
+        ("gen", json!(null)),
+        ("gen", json!(-1)),
+        ("sub", json!("nobody")),
+        ("sub", json!(null)),
+        ("sub", json!("admin\0")),
+        ("exp", good["iat"].clone()),
+        ("exp", json!("tomorrow")),
+        ("exp", json!(null)),
+    ] {
         let mut other = good.clone();
-        other["sub"] = sub;
+        other[claim] = wrong;
         forged.push(forge(&other, "HS256", &key));
     }
-    let mut late = good.clone();
-    for exp in [json!(good["iat"]), json!(0), json!(i64::MIN), json!("tomorrow"), json!(null)] {
-        late["exp"] = exp;
-        forged.push(forge(&late, "HS256", &key));
-    }
-    late.as_object_mut().unwrap().remove("exp");
-    forged.push(forge(&late, "HS256", &key));
     for token in forged {
         let caller = server.anyone().with_token("admin", &token);
         assert!(!is_signed_in(&caller), "{token}");
-        assert_eq!(caller.get("/check_admin").outcome(), "200 Not admin", "{token}");
         let refused = caller.get("/get_blacklist");
         assert_eq!(refused.outcome(), "401 bad token", "{token}");
         assert_eq!(refused.header("www-authenticate"), "Bearer", "{token}");
@@ -106,37 +90,18 @@ fn only_a_bearer_header_authenticates() {
     let server = Server::start();
     let ann = server.member("ann");
     let token = ann.token();
-    let outcome =
-        |header: &str| server.anyone().with_header("Authorization", header).get("/get_userinfo").outcome();
-    for good in [format!("Bearer {token}"), format!("bearer {token}"), format!("BEARER {token}")] {
-        assert_eq!(outcome(&good), "200 success", "{good}");
-    }
-    let long = format!("Bearer {}", "a".repeat(6_000));
-    let malformed = [
-        "",
-        "Bearer",
-        "Bearer ",
-        token,
-        &format!("Basic {token}"),
-        &format!("Bearer{token}"),
-        &format!("Token {token}"),
-        &format!("Bearer \"{token}\""),
-        &format!("Bearer {token},{token}"),
-        &format!("Bearer {token} {token}"),
-        "Bearer null",
-        "Bearer undefined",
-        "Bearer ..",
-        "Bearer a.b.c",
-        &long,
-    ];
-    for malformed in malformed {
-        assert_eq!(outcome(malformed), "200 not found", "{malformed:.60}");
-    }
     let twice = format!("Authorization: Bearer {token}\r\nAuthorization: Bearer {token}\r\n");
-    let bytes = "Authorization: Bearer \u{e9}\u{301}🦀\r\n";
-    for header in [twice.as_str(), bytes] {
+    for (header, outcome) in [
+        (&*format!("Authorization: bearer {token}\r\n"), "200 success"),
+        (&*format!("Authorization: {token}\r\n"), "200 not found"),
+        (&*format!("Authorization: Basic {token}\r\n"), "200 not found"),
+        (&*format!("Authorization: Bearer {token},{token}\r\n"), "200 not found"),
+        (&*format!("Authorization: Bearer {}\r\n", "a".repeat(6_000)), "200 not found"),
+        ("Authorization: Bearer \u{e9}\u{301}🦀\r\n", "200 not found"),
+        (&*twice, "200 not found"),
+    ] {
         let answer = server.raw(format!("GET /get_userinfo HTTP/1.1\r\nHost: x\r\n{header}\r\n"));
-        assert_eq!(answer.outcome(), "200 not found", "{header:.60}");
+        assert_eq!(answer.outcome(), outcome, "{header:.60}");
     }
     let in_the_address = server.anyone().get(&format!("/get_userinfo?access_token={token}"));
     assert_eq!(in_the_address.outcome(), "200 not found");
@@ -182,29 +147,20 @@ fn another_key_invalidates_tokens() {
 }
 
 #[test]
-fn both_keys_can_come_from_files_or_variables() {
+fn keys_can_come_from_a_file_and_a_variable() {
     let (current, previous) =
         ("a key of one's own, of 32 bytes or more", "the key before that one, of 32 bytes");
     let directory = tempfile::tempdir().unwrap();
-    let files = [("token.key", current), ("previous.key", previous)].map(|(name, key)| {
-        let file = directory.path().join(name);
-        std::fs::write(&file, key).unwrap();
-        file
+    let file = directory.path().join("token.key");
+    std::fs::write(&file, current).unwrap();
+    let server = Server::with(move |serve| {
+        serve.arg("--token-key-file").arg(&file).env("TIDINGS_TOKEN_KEY_PREVIOUS", previous);
     });
-    let from_files = Server::with(move |serve| {
-        let [current, previous] = &files;
-        serve.arg("--token-key-file").arg(current).arg("--token-key-previous-file").arg(previous);
-    });
-    let from_variables = Server::with(move |serve| {
-        serve.env("TIDINGS_TOKEN_KEY", current).env("TIDINGS_TOKEN_KEY_PREVIOUS", previous);
-    });
-    for server in [from_files, from_variables] {
-        let ann = server.member("ann");
-        let by = |key: &str| ann.with_token("ann", forge(&claims(ann.token()), "HS256", key.as_bytes()));
-        assert!(is_signed_in(&by(current)) && is_signed_in(&by(previous)));
-        assert!(!is_signed_in(&by("a third key, of thirty-two bytes and more")));
-        assert!(!key_file(&server).exists());
-    }
+    let ann = server.member("ann");
+    let by = |key: &str| ann.with_token("ann", forge(&claims(ann.token()), "HS256", key.as_bytes()));
+    assert!(is_signed_in(&by(current)) && is_signed_in(&by(previous)));
+    assert!(!is_signed_in(&by("a third key, of thirty-two bytes and more")));
+    assert!(!key_file(&server).exists());
 }
 
 #[test]

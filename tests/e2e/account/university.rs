@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tidings_tests::{Answer, PASSWORD, Server, TlsProxy, command, run, wait_until};
+use tidings_tests::{Answer, PASSWORD, Server, TlsProxy, wait_until};
 
 use super::sign_in;
 
@@ -146,7 +146,7 @@ fn while_the_university_is_silent_the_service_serves_others() {
 fn a_verifier_with_a_private_certificate_needs_the_file_of_its_authority() {
     let university = University::new(Some(yes()));
     let address = university.url.trim_start_matches("http://").trim_end_matches("/verify").parse().unwrap();
-    let (proxy, other) = (TlsProxy::before(address), TlsProxy::before(address));
+    let proxy = TlsProxy::before(address);
     let with = |file: Option<PathBuf>| {
         let url = format!("{}/verify", proxy.url());
         Server::with(move |serve| {
@@ -156,14 +156,9 @@ fn a_verifier_with_a_private_certificate_needs_the_file_of_its_authority() {
             }
         })
     };
-    for (file, outcome) in [
-        (None, "200 api error"),
-        (Some(other.authority()), "200 api error"),
-        (Some(proxy.authority()), "200 success"),
-    ] {
-        assert_eq!(sign_in_up(&with(file.clone()), "ann", "secret").outcome(), outcome, "{file:?}");
-    }
-    let server = Server::start();
+    assert_eq!(sign_in_up(&with(None), "ann", "secret").outcome(), "200 api error");
+    let server = with(Some(proxy.authority()));
+    assert_eq!(sign_in_up(&server, "ann", "secret").outcome(), "200 success");
     let missing =
         server.cli(["serve", "--verifier", "http", "--verifier-url", &proxy.url(), "--extra-ca", "none.pem"]);
     assert!(missing.status != 0 && missing.stderr.contains("none.pem cannot be read"), "{missing:?}");
@@ -171,32 +166,20 @@ fn a_verifier_with_a_private_certificate_needs_the_file_of_its_authority() {
 
 #[test]
 fn only_those_whom_the_settings_allow_become_members() {
-    for (setting, sign_up_result, new_member) in [
-        ("open", "200 success", "200 success"),
-        ("roster", "200 sign_up fail", "200 success"),
-        ("closed", "200 sign_up fail", "200 not school"),
-    ] {
+    for (setting, new_member) in [("roster", "200 success"), ("closed", "200 not school")] {
         let server = Server::with(move |serve| {
             serve.args(["--sign-up", setting]);
         });
-        let roster = "id,name,major,password\ns1,Kim,Art,secret\ns2,Lee,Law,secret\nmember,Ann,,secret\n";
+        let roster = "id,name,major,password\ns1,Kim,Art,secret\n";
         let _ = server.cli_with_input(["roster", "import", "-"], roster).succeeded();
-        // The operator signs members up whatever the setting is, and imports make them.
+        // The operator signs members up whatever the setting is.
         let args = ["member", "sign-up", "ann", "--nickname", "Ann", "--password-stdin"];
         let _ = server.cli_with_input(args, PASSWORD).succeeded();
-        let _ =
-            server.cli_with_input(["member", "import", "-"], r#"{"id":"ben","nickname":"Ben"}"#).succeeded();
         assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
         let form = json!({ "id": "cat", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "Cat" });
         let answer = server.anyone().post("/sign_up", form);
-        assert_eq!(answer.outcome(), sign_up_result, "{setting}");
-        let verified = sign_in_up(&server, "s1", "secret");
-        assert_eq!(verified.outcome(), new_member, "{setting}");
-        for refused in [&answer, &verified].into_iter().filter(|answer| answer.outcome() != "200 success") {
-            assert_eq!(refused.body["code"], "sign_up_closed", "{setting}: {refused:?}");
-        }
-        assert_eq!(sign_in_up(&server, "s2", "wrong").outcome(), "200 pw incorrect", "{setting}");
-        assert_eq!(sign_in_up(&server, "s9", "secret").outcome(), "200 not school", "{setting}");
+        assert_eq!((&*answer.outcome(), &*answer.text("/code")), ("200 sign_up fail", "sign_up_closed"));
+        assert_eq!(sign_in_up(&server, "s1", "secret").outcome(), new_member, "{setting}");
         assert_eq!(sign_in_up(&server, "s9", "secret").body["code"], "unknown_to_university", "{setting}");
     }
 }
@@ -207,19 +190,4 @@ fn a_server_where_nobody_can_become_a_member_says_so_at_the_start() {
         serve.args(["--sign-up", "roster", "--verifier", "none"]);
     });
     assert!(server.log().contains("sign-up has no effect"), "{}", server.log());
-}
-
-#[test]
-fn passwords_are_sent_unencrypted_to_another_machine_only_if_allowed() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = |more: &[&str]| {
-        let mut config = command();
-        config.current_dir(&directory).args(["config", "--verifier", "http"]);
-        config.args(["--verifier-url", "http://campus.example.org/verify"]).args(more);
-        run(config, "")
-    };
-    let refused = config(&[]);
-    assert_eq!(refused.status, 2, "{refused:?}");
-    assert!(refused.stderr.contains("verifier-allow-plain-http"), "{refused:?}");
-    let _ = config(&["--verifier-allow-plain-http"]).succeeded();
 }

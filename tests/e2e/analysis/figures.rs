@@ -67,12 +67,6 @@ fn reports_name_no_member_to_everyone_by_default() {
     };
     assert_eq!(day(&["analysis", "day", "--json"]), whole);
     assert_eq!(day(&["--as", "ann", "analysis", "day", "--json"]), hidden);
-    for (flag, shown) in [("full", &whole[..]), ("0", &["member 4", "guest 1"])] {
-        let other = Server::at(server.database(), move |serve| {
-            serve.args(["--student-num-chars", flag]);
-        });
-        assert_eq!(students(&today(&other.anyone())), shown, "{flag}");
-    }
 }
 
 #[test]
@@ -89,25 +83,12 @@ fn a_new_database_counts_in_the_zone_of_the_machine_and_says_so() {
     assert!(made.stdout.contains("Its time zone is Asia/Kathmandu."), "{made:?}");
     let shown = tidings(&["--json", "store", "timezone"]).succeeded().json();
     assert_eq!((&shown["zone"], &shown["next"]), (&json!("Asia/Kathmandu"), &json!(null)));
-    let first = Server::with(|serve| {
-        serve.env("TZ", "Asia/Seoul");
-    });
-    assert!(first.log().contains("Days are counted in the time zone Asia/Seoul."), "{}", first.log());
 }
 
 #[test]
 fn days_follow_the_time_zone_which_stays_with_the_database_until_a_command_changes_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tidings.db");
-    // One of these two zones is always a day ahead of the other.
-    let dates = ["Pacific/Kiritimati", "Pacific/Pago_Pago"].map(|zone| {
-        let server = Server::with(move |serve| {
-            serve.args(["--timezone", zone]);
-        });
-        today(&server.anyone())["date"].as_str().unwrap().to_owned()
-    });
-    assert!(dates[0] > dates[1], "{dates:?}");
-
     let mut server = Server::at(&path, |serve| {
         serve.env("TIDINGS_TIMEZONE", "UTC");
     });
@@ -202,17 +183,5 @@ fn the_command_line_prints_what_http_answers() {
         });
         let text = server.cli(command).succeeded().stdout;
         assert!(!text.is_empty() && !text.contains("result"), "{text}");
-    }
-    let log = server.cli(["analysis", "log", "--limit", "1"]).succeeded().stdout;
-    let line = log.lines().nth(1).unwrap();
-    assert!(line.contains("GET     /get_") && log.lines().count() == 2, "{log}");
-    for (wrong, status) in [
-        (["analysis", "day", "yesterday"], 2),
-        (["analysis", "day", "2026-02-30"], 1),
-        (["analysis", "days", "400"], 1),
-        (["analysis", "device", "phone"], 2),
-        (["analysis", "log", "--days=0"], 2),
-    ] {
-        assert_eq!(server.cli(wrong).status, status, "{wrong:?}");
     }
 }

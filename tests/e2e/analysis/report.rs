@@ -42,7 +42,7 @@ fn on_server(server: &Server, args: &[&str]) -> Output {
 }
 
 #[test]
-fn everyone_gets_the_same_figures_from_http_and_both_command_lines() {
+fn everyone_gets_the_same_figures_from_http_and_both_command_lines_and_a_page_that_is_inert() {
     let server = server();
     let path = "/get_report?from=2024-11-20&to=2024-11-20";
     let report = server.anyone().get(path).succeeded().body;
@@ -64,11 +64,7 @@ fn everyone_gets_the_same_figures_from_http_and_both_command_lines() {
     assert_eq!((days.len(), &day["visitor"], &day["search"]), (30, &figures["today_visitor"], &json!(1)));
     assert_eq!((&today["devices"]["tablet"], &today["is_final"]), (&json!(1), &json!(false)));
     assert!(today["terms"].is_array() && !today.to_string().contains("ann"), "{today}");
-}
 
-#[test]
-fn the_page_is_inert_and_says_where_the_figures_are() {
-    let server = server();
     let page = server.anyone().get("/reports?from=2024-11-01&to=2024-11-20");
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     let policy = page.header("content-security-policy");
@@ -113,11 +109,8 @@ fn a_command_writes_the_page_and_the_tables_as_whole_files() {
         table.starts_with("Period    2024-11-19 to 2024-11-20 (UTC)\n") && table.contains("Posts     3\n"),
         "{table}"
     );
-}
 
-#[test]
-fn a_report_that_cannot_be_made_or_written_leaves_no_file() {
-    let server = server();
+    // What cannot be made or written leaves no file.
     let directory = tempfile::tempdir().unwrap();
     let html = directory.path().join("report.html");
     let html = html.to_str().unwrap();

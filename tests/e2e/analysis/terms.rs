@@ -30,13 +30,13 @@ fn terms_are_ranked_by_frequency_and_recency() {
 fn blocked_terms_and_terms_of_few_visitors_are_not_shown() {
     let directory = tempfile::tempdir().unwrap();
     let blocklist = directory.path().join("blocked.txt");
-    std::fs::write(&blocklist, "Bad  Word\n\nworse\n").unwrap();
+    std::fs::write(&blocklist, "\u{feff}Bad  Word\r\n\rworse\nother").unwrap();
     let server = Server::with(move |serve| {
         serve.arg("--trend-blocklist").arg(&blocklist).args(["--trend-min-visitors", "2"]);
     });
     let (apple, ann) = (visitor(&server, "apple"), server.member("ann"));
     for caller in [&apple, &ann] {
-        for term in ["bad word", "WORSE", "all"] {
+        for term in ["bad word", "WORSE", "other", "all"] {
             search(caller, term);
         }
     }

@@ -6,10 +6,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tidings_cluster::{Cluster, is_installed};
-use tidings_tests::{Database, Engine, Output, Server, only_on_sqlite, sample};
+use tidings_tests::{Database, Output, Server, only_on_sqlite, sample};
 
 use super::tidings;
-use crate::meanwhile::{Act, meanwhile};
 
 /// Creates a database with two posts that a member likes, in a new directory; no process has it open.
 fn closed_database() -> tempfile::TempDir {
@@ -189,55 +188,4 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
     assert!(!path("none.db").exists());
     let yes = tidings(directory.path(), &["check", "--yes"], "");
     assert_eq!(yes.status, 2, "{yes:?}");
-}
-
-#[test]
-fn a_check_under_load_reports_no_false_error_and_a_repair_blocks_no_client() {
-    let server = Server::start();
-    let admin = server.admin();
-    let ann = server.member("ann");
-    let insert = |n: usize| {
-        let mut post = sample::post(&format!("post {n}"));
-        post["topic"] = json!(["sea", format!("topic {}", n % 3)]);
-        admin.post("/insert_post", post).text("/_id")
-    };
-    let ids: Vec<String> = (0..20).map(insert).collect();
-    let (mut turn, mut next) = (0, 100);
-    let acts: Vec<Act> = vec![
-        Box::new(|| {
-            turn = (turn + 7) % ids.len();
-            for act in ["view", "like", "unlike"] {
-                let _ = ann.get(&format!("/post_{act}/{}", ids[turn])).succeeded();
-            }
-        }),
-        Box::new(|| {
-            next += 1;
-            let id = insert(next);
-            if next % 2 == 0 {
-                let _ = admin.get(&format!("/remove_post/{id}")).succeeded();
-            }
-        }),
-    ];
-    meanwhile(acts, || {
-        for round in 0..5 {
-            let checked = server.cli(["check", "--json"]);
-            assert_eq!(failed_checks(&checked), [] as [&str; 0], "round {round}: {checked:?}");
-        }
-        let mut database = server.sql();
-        // Programs write one after the other, so statements that do not wait for them could cause a deadlock.
-        let alone = match Engine::chosen() {
-            Engine::Sqlite => "",
-            Engine::Postgres => "SELECT pg_advisory_xact_lock(32766977284925299);",
-        };
-        for _ in 0..3 {
-            let faults = "UPDATE total_count SET n = n + 5 WHERE counter IN (2, 12);
-                 UPDATE category SET posts = 40 WHERE name = 'sea';";
-            database.batch(&format!("{alone}{faults}{}", remove_from_index("1, 2, 3")));
-            let repaired = server.cli(["check", "--repair", "--yes", "--json"]);
-            assert_eq!(failed_checks(&repaired), [] as [&str; 0], "{repaired:?}");
-        }
-    });
-    let checked = server.cli(["check", "--json"]);
-    assert_eq!(failed_checks(&checked), [] as [&str; 0], "{checked:?}");
-    assert!(!server.log().contains("ERROR"), "{}", server.log());
 }

@@ -188,7 +188,6 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
         ("pw-min = 8\npw-min = 9\n", 2, "pw-min"),
         ("pw-min = \n", 1, ""),
         ("no-docs = true\n\nbase-path = \"/a b\"\n", 3, "base-path"),
-        ("no-docs = true\ntrust-proxy = [\"localhost\"]\n", 2, "trust-proxy"),
         ("log-days = 3\npw-min = 0\n", 2, "error: invalid value '0' for tidings.toml, line 2, pw-min: "),
         (
             "\nschool-ids = \"(\"\nverifier = \"http\"\nverifier-url = \"http://127.0.0.1:1/\"\n",
@@ -196,22 +195,11 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
             "school-ids",
         ),
         ("\n\nverifier = \"http\"\n", 3, "verifier-url"),
-        ("verifier = \"http\"\nverifier-url = \"nonsense\"\n", 2, "verifier-url"),
-        ("verifier = \"http\"\nverifier-url = \"ftp://127.0.0.1/\"\n", 2, "verifier-url"),
         ("verifier = \"http\"\nverifier-url = \"http://campus.example.org/verify\"\n", 2, "verifier-url"),
         ("pw-min = 8\ntoken-key-previous-file = \"blocked.txt\"\n", 2, "token-key-previous-file"),
-        (
-            "verifier = \"http\"\nverifier-url = \"http://127.0.0.1:1/\"\nverifier-timeout = 0\n",
-            3,
-            "verifier-timeout",
-        ),
-        ("pw-min = 8\ntoken-days = 0\n", 2, "token-days"),
-        ("pw-min = 8\ntoken-key-file = \"blocked.txt\"\n", 2, "token-key-file"),
         ("pw-min = 8\ntoken-key-file = \"none.key\"\n", 2, "token-key-file"),
         ("pw-min = 8\ntrend-blocklist = \"none.txt\"\n", 2, "trend-blocklist"),
         ("timezone = \"Mars/Olympus\"\n", 1, "timezone"),
-        ("\npopular-half-life = -1\n", 2, "popular-half-life"),
-        ("\nwords-retrain-after = -1\n", 2, "words-retrain-after"),
         ("pw-min = 8\nsign-up-limit = 5\n", 2, "\"sign-up-limit\" was removed: client-limits"),
         ("pw-min = 8\n[experimental]\nnear-weight = 1\n", 2, "\"experimental\" was removed"),
         ("log-days = 3\npw_min = 8\n", 2, "there is no setting \"pw_min\"; do you mean pw-min?"),
@@ -221,11 +209,7 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
         ("[serve]\nlog-days = 3\n", 1, "there is no setting \"serve\"\n"),
     ] {
         std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
-        for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
-            // `init` opens no listener, so it does not check these settings.
-            if args == ["init"] && ["base-path", "trust-proxy"].contains(&named) {
-                continue;
-            }
+        for args in [&["config"][..], &["serve", "--listen", "127.0.0.1:0"]] {
             let output = without_database(directory.path(), args);
             assert_eq!((output.status, &*output.stdout), (2, ""), "{text:?} {args:?} {output:?}");
             let says = |text: &str| output.stderr.contains(text);
@@ -279,14 +263,8 @@ fn a_bad_variable_is_named() {
             "TIDINGS_SMTP_CA was removed: extra-ca names a file of certificates that every connection trusts too",
         ),
     ] {
-        for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
-            let output = with(variable, value, args);
-            assert_eq!(
-                (output.status, output.stderr.trim_end()),
-                (2, &*format!("error: {message}")),
-                "{args:?}"
-            );
-        }
+        let output = with(variable, value, &["init"]);
+        assert_eq!((output.status, output.stderr.trim_end()), (2, &*format!("error: {message}")));
     }
     let flag = with("TIDINGS_PW_MIN", "8", &["config", "--pw-min=many"]);
     assert!(flag.status == 2 && flag.stderr.contains("--pw-min"), "{flag:?}");
@@ -298,14 +276,9 @@ fn a_bad_or_removed_flag_is_named() {
     let directory = directory();
     for (args, says) in [
         (&["--pw-min", "200"][..], "error: invalid value '200' for --pw-min: "),
-        (&["--pw-min", "0"], "error: invalid value '0' for --pw-min: "),
-        (&["--base-path", "/a b"], "--base-path"),
         (&["--trust-proxy", "localhost"], "--trust-proxy"),
         (&["--verifier", "http"], "verifier-url"),
-        (&["--verifier", "oracle"], "oracle"),
-        (&["--verifier=http", "--verifier-url=http://127.0.0.1:1/", "--school-ids=("], "--school-ids"),
         (&["--rate-limit", "0"], "--rate-limit"),
-        (&["--max-connections", "0"], "--max-connections"),
         (&["--token-days", "-1"], "error: "),
         (&["--sign-in-slowing", "maybe"], "--sign-in-slowing"),
         (&["--log-format", "xml"], "--log-format"),

@@ -55,7 +55,11 @@ fn an_export_is_of_the_owner_alone_and_one_that_fails_leaves_the_existing_file()
     fs::write(path("vectors.txt"), "before").unwrap();
     let refused = server.cli(["words", "export", "vectors.txt"]);
     insta::assert_snapshot!(refused.stderr, @"error: Not found: there are no words yet: tidings words train");
+    assert_eq!(server.cli(["post", "export", "--as", "ann", "vectors.txt"]).status, 1);
     assert_eq!(fs::read_to_string(path("vectors.txt")).unwrap(), "before");
+    let nowhere = server.cli(["post", "export", "no/posts.jsonl"]);
+    assert!(nowhere.status == 3 && nowhere.stderr.contains("cannot write no/posts.jsonl"), "{nowhere:?}");
+    assert_eq!(server.cli(["post", "export", "-", "--json"]).status, 2);
 }
 
 #[test]

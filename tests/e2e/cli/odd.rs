@@ -59,11 +59,8 @@ fn untrusted_text_cannot_control_the_terminal() {
             assert!(!unsafe_char, "{args:?}: {output:?}");
         }
     }
-}
 
-#[test]
-fn a_name_that_looks_like_a_flag_is_accepted_as_a_name() {
-    let fixture = Fixture::new();
+    // A name that looks like a flag is a name.
     let id = fixture.stdout(&["notice", "add", "--title", "--hidden", "--post", "-5 %\t\"off\""]);
     let shown = fixture.stdout(&["notice", "list"]);
     assert!(shown.contains("--hidden"), "{shown}");
@@ -83,12 +80,8 @@ fn commands_with_as_have_the_rights_of_that_member() {
     for (args, result) in [
         (&["member", "show", "ben"][..], "Not admin"),
         (&["member", "show", "nobody"], "Not admin"),
-        (&["member", "nickname", "ben", "x"], "Not admin"),
-        (&["member", "password", "ben", "--password-stdin"], "Not admin"),
         (&["member", "remove", "ben", "--yes"], "Not admin"),
-        (&["init"], "Not admin"),
         (&["serve"], "Not admin"),
-        (&["demo"], "Not admin"),
         (&["post", "import", "/dev/null"], "Not admin"),
         (&["post", "add", "--title", "T", "--url", "https://example.org/"], "Not admin"),
         (&["member", "show", "ann"], "success"),
@@ -111,21 +104,10 @@ fn commands_with_as_have_the_rights_of_that_member() {
     // What is for the operator is refused to administrators, and what is for administrators to members.
     for (id, only, args) in [
         ("boss", "the operator", &["init", "--admin", "ann"][..]),
-        ("boss", "the operator", &["serve", "--listen", "127.0.0.1:0"]),
-        ("boss", "the operator", &["words", "train"]),
         ("boss", "the operator", &["words", "load", "-"]),
-        ("boss", "the operator", &["words", "export", "vectors.txt"]),
-        ("boss", "the operator", &["bench", "feed"]),
-        ("boss", "the operator", &["backup", "copy.db"]),
         ("boss", "the operator", &["restore", "copy.db", "--yes"]),
-        ("boss", "the operator", &["check"]),
         ("boss", "the operator", &["check", "--repair", "--yes"]),
-        ("boss", "the operator", &["config"]),
-        ("ann", "an administrator", &["member", "list"]),
         ("ann", "an administrator", &["member", "list", "--ndjson"]),
-        ("ann", "an administrator", &["admin", "list"]),
-        ("ann", "an administrator", &["admin", "grant", "s2026001"]),
-        ("ann", "an administrator", &["roster", "list"]),
         ("ann", "an administrator", &["roster", "import", "-"]),
         ("ann", "an administrator", &["admin", "revoke", "boss"]),
     ] {
@@ -206,15 +188,8 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
         (&["notice", "show", "x"][..], 1, ("Not found", "not_found"), "it does not exist"),
         (&["notice", "edit", &fixture.notice], 2, bad, "say what to change"),
         (&["notice", "remove", &fixture.notice], 2, bad, "--yes"),
-        (
-            &["notice", "list", "--color", "sometimes"],
-            2,
-            bad,
-            "invalid value 'sometimes' for '--color <WHEN>'",
-        ),
         (&["notice", "show"], 2, bad, "the following required arguments were not provided: <ID>"),
         (&["notice"], 2, bad, "command"),
-        (&[], 2, bad, "command"),
         (&["post", "lst"], 2, bad, "unrecognized subcommand 'lst'"),
         (&["post", "list", "--lmit", "3"], 2, bad, "unexpected argument '--lmit'"),
         (&["member", "sign-in", "ann"], 2, bad, "there is no terminal to ask"),
@@ -227,17 +202,12 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
         ),
         (&["--config", "nowhere.toml", "notice", "list"], 2, bad, "nowhere.toml"),
     ] {
-        for form in ["--json", "--ndjson"] {
-            let output = fixture.with_input(&[&[form], args].concat(), PASSWORD);
-            let json = output.json();
-            assert_eq!(
-                (output.status, &json["result"], &json["code"]),
-                (status, &json!(result), &json!(code))
-            );
-            let said = json["message"].as_str().unwrap();
-            assert!(said.contains(message) && !said.contains('\n'), "{output:?}");
-            assert!(output.stderr.starts_with("error: "), "{output:?}");
-        }
+        let output = fixture.with_input(&[&["--json"], args].concat(), PASSWORD);
+        let json = output.json();
+        assert_eq!((output.status, &json["result"], &json["code"]), (status, &json!(result), &json!(code)));
+        let said = json["message"].as_str().unwrap();
+        assert!(said.contains(message) && !said.contains('\n'), "{output:?}");
+        assert!(output.stderr.starts_with("error: "), "{output:?}");
     }
     let both = fixture.run(&["notice", "list", "--json", "--ndjson"]);
     assert_eq!(both.status, 2, "{both:?}");
@@ -256,16 +226,13 @@ fn long_lists_are_printed_one_element_per_line() {
     };
     for (args, list) in [
         (&["member", "list"][..], "members"),
-        (&["admin", "list"], "admins"),
         (&["blacklist", "list"], "blacklist"),
         (&["notice", "list", "--all"], "notice_list"),
         (&["feedback", "list"], "feedback_list"),
         (&["post", "list"], "posts"),
         (&["feed", "popular"], "newsfeed"),
-        (&["feed", "topic", "Rust"], "newsfeed"),
         (&["search", "run", "release"], "search_result"),
         (&["search", "realtime"], "search_realtime"),
-        (&["search", "bursts"], "search_bursts"),
         (&["--as", "ann", "search", "recent"], "lately_search_list"),
         (&["analysis", "days", "3"], "analysis"),
         (&["analysis", "log"], "log"),

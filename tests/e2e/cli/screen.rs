@@ -15,7 +15,7 @@ fn shown(mut command: Command, cells: u16) -> String {
 }
 
 #[test]
-fn tables_fit_the_terminal() {
+fn tables_fit_the_terminal_and_are_coloured_there_and_on_request() {
     let fixture = Fixture::new();
     for cells in [80, 40] {
         let commands: [&[&str]; 9] = [
@@ -32,11 +32,7 @@ fn tables_fit_the_terminal() {
         let text: String = commands.map(|args| shown(fixture.command(args), cells) + "\n").concat();
         with_redactions(|| insta::assert_snapshot!(format!("{cells}"), text));
     }
-}
 
-#[test]
-fn output_is_coloured_on_terminals_and_on_request() {
-    let fixture = Fixture::new();
     let coloured = |text: &str| text.contains('\u{1b}');
     let at_terminal = |args: &[&str], no_color: Option<&str>| {
         let mut command = fixture.command(args);

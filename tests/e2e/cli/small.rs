@@ -6,7 +6,7 @@ use tidings_tests::PASSWORD;
 use super::fixture::Fixture;
 
 #[test]
-fn a_part_of_an_id_is_refused_and_the_error_says_so() {
+fn a_part_of_an_id_is_refused_and_the_front_page_sites_and_categories_are_shown() {
     let fixture = Fixture::new();
     for (kind, verb) in [("post", "show"), ("notice", "show"), ("feedback", "done"), ("invitation", "remove")]
     {
@@ -15,11 +15,7 @@ fn a_part_of_an_id_is_refused_and_the_error_says_so() {
     }
     let refused = fixture.run(&["post", "show", "650000000000000000000099"]);
     assert!(refused.status == 1 && !refused.stderr.contains("24 digits"), "{refused:?}");
-}
 
-#[test]
-fn the_front_page_sites_and_categories_are_shown() {
-    let fixture = Fixture::new();
     let empty = fixture.run(&["front", "show"]).succeeded();
     assert_eq!((&*empty.stdout, empty.stderr.contains("no lines")), ("", true));
     assert_eq!(fixture.run(&["front", "set"]).status, 2);

@@ -38,7 +38,7 @@ fn a_wrong_log_level_is_refused_wherever_it_is_set() {
 #[test]
 fn a_port_alone_is_one_of_this_machine() {
     let directory = tempfile::tempdir().unwrap();
-    for listen in ["0", ":0", "localhost:0"] {
+    for listen in ["0", "localhost:0"] {
         let mut serve = command_in(directory.path());
         let mut child = serve.args(["serve", "--listen", listen]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();

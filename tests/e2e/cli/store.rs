@@ -200,7 +200,7 @@ fn a_copy_ended_among_its_rows_is_incomplete_until_it_is_repeated() {
 
 #[test]
 fn a_copy_ended_at_any_moment_never_looks_complete() {
-    const ROUNDS: u32 = 12;
+    const ROUNDS: u32 = 6;
     let Some(site) = Site::demo() else { return };
     let url = site.server.url();
     let exported = site.export("a.db");

@@ -53,18 +53,3 @@ fn an_import_that_takes_nothing_fails_and_a_strict_one_at_any_error() {
         assert_eq!((json.status, &json.json()["skipped"]), (1, &json!(1)), "{import:?}");
     }
 }
-
-#[test]
-fn why_prints_each_post_once() {
-    let fixture = Fixture::new();
-    for feed in
-        [&["feed", "popular"][..], &["feed", "topic", "Rust"], &["--as", "ann", "feed", "recommended"]]
-    {
-        let printed = fixture.stdout(&[feed, &["--why"]].concat());
-        for line in fixture.stdout(&[feed, &["--ndjson"]].concat()).lines() {
-            let post: serde_json::Value = serde_json::from_str(line).unwrap();
-            let times = |field: &str| printed.matches(post[field].as_str().unwrap()).count();
-            assert_eq!((times("title"), times("_id"), times("url")), (1, 1, 1), "{feed:?}:\n{printed}");
-        }
-    }
-}

@@ -1,8 +1,6 @@
 //! A full disk: writes return an error, reads are unaffected, and writes succeed again once there is room.
 
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
@@ -149,30 +147,6 @@ fn a_start_without_room_ends_with_a_message() {
 }
 
 #[test]
-fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
-    only_on_sqlite!("the disk of the file is full");
-    let directory = tempfile::tempdir().unwrap();
-    let (database, file) = (directory.path().join("tidings.db"), directory.path().join("posts.jsonl"));
-    let _ = ends(tidings(&database, &["init"])).succeeded();
-    fs::write(&file, large_posts()).unwrap();
-    let import = tidings(&database, &["post", "import", "posts.jsonl", "--json"]);
-    // Room for a part of the import.
-    let failed = run(limited(&import, 2_000), "");
-    assert_eq!(failed.status, 3, "{failed:?}");
-    let kept = failed.json()["inserted"].as_u64().unwrap();
-    assert_eq!(failed.json(), unfinished(kept));
-    assert!(failed.stderr.contains("disk"), "{failed:?}");
-    let so_far = format!("{kept} were inserted, 0 updated and 0 skipped. Import again");
-    assert!(failed.stderr.contains(&so_far), "{failed:?}");
-    assert_intact(&database);
-    let report = run(import, "").succeeded().json();
-    let [inserted, skipped] = ["inserted", "skipped"].map(|name| report[name].as_u64().unwrap());
-    assert_eq!(skipped, kept, "the second import skips the posts of the first");
-    assert!(inserted > 0 && skipped > 0 && inserted + skipped == 200, "{report}");
-    assert_intact(&database);
-}
-
-#[test]
 fn every_import_on_a_full_disk_reports_its_progress() {
     only_on_sqlite!("the disk of the file is full");
     let directory = tempfile::tempdir().unwrap();
@@ -247,66 +221,6 @@ fn a_start_on_a_full_disk_reports_it_with_advice() {
             }
         }
     }
-}
-
-/// A server with a small file system in its own mount namespace, which the test accesses through `/proc/PID/root`.
-struct SmallDisk {
-    server: Server,
-    inside: PathBuf,
-    _place: tempfile::TempDir,
-}
-
-impl SmallDisk {
-    /// Returns `None` if the system does not allow unprivileged mounts.
-    fn new() -> Option<Self> {
-        const UNSHARE: [&str; 3] = ["unshare", "--map-root-user", "--mount"];
-        let place = tempfile::tempdir().unwrap();
-        let mount = format!("mount -t tmpfs -o size=8m none '{}'", place.path().display());
-        let mut attempt = Command::new(UNSHARE[0]);
-        if !attempt
-            .args(&UNSHARE[1..])
-            .args(["sh", "-c", &mount])
-            .output()
-            .is_ok_and(|out| out.status.success())
-        {
-            return None;
-        }
-        let init =
-            "printf '%s\\n' \"$PASSWORD\" | \"$1\" --db \"$3\" init --admin admin --password-stdin >&2";
-        let script = format!("{mount} && cd '{}' && {init} && exec \"$@\"", place.path().display());
-        let server = Server::at(place.path().join("tidings.db"), move |serve| {
-            let by: Vec<&str> = UNSHARE.into_iter().chain(["sh", "-c", &script, "sh"]).collect();
-            *serve = through(serve, &by);
-            serve.env("PASSWORD", PASSWORD);
-        });
-        let root = PathBuf::from(format!("/proc/{}/root", server.pid()));
-        let inside = root.join(place.path().strip_prefix("/").unwrap());
-        Some(Self { server, inside, _place: place })
-    }
-
-    fn fill(&self) {
-        let mut ballast = File::create(self.inside.join("ballast")).unwrap();
-        for size in [1 << 16, 1 << 12, 1] {
-            while ballast.write(&vec![1; size]).is_ok_and(|written| written > 0) {}
-        }
-    }
-
-    fn free(&self) {
-        fs::remove_file(self.inside.join("ballast")).unwrap();
-    }
-}
-
-#[test]
-fn a_full_disk_is_an_error_until_there_is_room() {
-    only_on_sqlite!("the disk of the file is full");
-    let Some(disk) = SmallDisk::new() else {
-        eprintln!("skipped: this system does not allow unprivileged mounts");
-        return;
-    };
-    let anyone = disk.server.anyone();
-    let token = anyone.post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).text("/access_token");
-    let admin = anyone.with_token("admin", token);
-    full_disk(&disk.server, &disk.inside.join("tidings.db"), &admin, || disk.fill(), || disk.free());
 }
 
 fn unfinished(inserted: u64) -> Value {

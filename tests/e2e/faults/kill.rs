@@ -255,7 +255,7 @@ fn is_opened(database: &Path) -> bool {
 
 #[test]
 fn a_killed_first_start_can_be_repeated() {
-    for _ in 0..10 {
+    for _ in 0..4 {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("tidings.db");
         let mut first = super::tidings(&database, &["init"]).stdout(Stdio::null()).spawn().unwrap();

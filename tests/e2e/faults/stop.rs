@@ -21,7 +21,7 @@ fn assert_soon_done(mut work: impl FnMut()) {
 #[test]
 fn a_signal_immediately_after_the_ready_line_shuts_the_server_down_cleanly() {
     let mut server = Server::start();
-    for how in [Signal::INT, Signal::TERM].into_iter().cycle().take(10) {
+    for how in [Signal::INT, Signal::TERM].into_iter().cycle().take(4) {
         server.signal(how);
         let stopped = server.stop();
         assert_eq!(stopped.status.code(), Some(0), "{how:?}: {:?}\n{}", stopped.status, stopped.log);
@@ -29,20 +29,6 @@ fn a_signal_immediately_after_the_ready_line_shuts_the_server_down_cleanly() {
         assert_eq!(std::fs::metadata(log).map_or(0, |log| log.len()), 0, "it is checkpointed");
         server.restart();
     }
-}
-
-#[test]
-fn idle_connections_do_not_delay_a_stop() {
-    let mut server = Server::start();
-    let kept = server.anyone();
-    assert_soon_done(|| {
-        server.restart();
-        let _ = kept.get("/get_categories").succeeded();
-        let _idle: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-        assert_eq!(server.stop().status.code(), Some(0));
-    });
-    server.restart();
-    let _ = kept.get("/get_categories").succeeded();
 }
 
 #[test]

@@ -104,13 +104,9 @@ fn malformed_http_is_refused_and_the_server_continues() {
     let post = "POST /sign_in HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
     let malformed: &[&[u8]] = &[
         b"\0\0\0\0\r\n\r\n",
-        b"hello\r\n\r\n",
         b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03\r\n\r\n",
         b"GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n",
-        b"GET /healthz\r\n\r\n",
-        b"GET  /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /health z HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /healthz HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n",
         long_path.as_bytes(),
         long_header.as_bytes(),
@@ -126,9 +122,7 @@ fn malformed_http_is_refused_and_the_server_continues() {
     for lengths in [
         "Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}   x",
         "Content-Length: -1\r\n\r\n{}",
-        "Content-Length: 1e3\r\n\r\n{}",
         "Content-Length: 99999999999999999999999\r\n\r\n{}",
-        "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
         "Transfer-Encoding: gzip\r\n\r\n{}",
     ] {

@@ -44,6 +44,10 @@ fn a_stopped_server_answers_what_runs_loses_no_view_and_leaves_one_file() {
     let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": PASSWORD }));
     assert_eq!(answer.outcome(), "200 success");
     assert_eq!(server.anyone().get("/get_all_notice").column("notice_list", "view"), ["20"]);
+    let reads = admin.get(&format!("/get_notice_reads/{notice}?days=7")).succeeded();
+    // The day may have ended during the test.
+    let reads = reads.list("notice_reads").iter().map(|day| day["reads"].as_i64().unwrap());
+    assert_eq!((reads.len(), reads.sum::<i64>()), (7, 20));
     let post = server.anyone().get(&format!("/get_post/{post}")).succeeded();
     assert_eq!(post.body["post"]["view"], 20);
 }

@@ -7,30 +7,20 @@ fn odd_targets_and_hosts_are_refused_in_json_and_panic_nowhere() {
     let mut server = Server::start();
     for (line, headers, expected) in [
         ("CONNECT example.org:80 HTTP/1.1", "Host: x\r\n", "405 method not allowed"),
-        ("CONNECT evil HTTP/1.1", "Host: x\r\n", "405 method not allowed"),
         ("GET example.org:80 HTTP/1.1", "Host: x\r\n", "400 bad request"),
-        ("POST example.org:80 HTTP/1.1", "Host: x\r\n", "400 bad request"),
         ("OPTIONS example.org:80 HTTP/1.1", "Host: x\r\n", "400 bad request"),
         ("OPTIONS * HTTP/1.1", "Host: x\r\n", "404 Not found"),
-        ("GET http://example.org/nothing HTTP/1.1", "Host: x\r\n", "404 Not found"),
         ("GET http://example.org/healthz HTTP/1.1", "Host: x\r\n", "200 success"),
         ("GET http://user:password@example.org/healthz?x=y HTTP/1.1", "Host: x\r\n", "200 success"),
-        ("GET http://[::1]:80/healthz HTTP/1.1", "Host: x\r\n", "200 success"),
         ("GET /healthz HTTP/1.1", "Host: a.example\r\nHost: b.example\r\n", "400 bad request"),
         ("GET /healthz HTTP/1.1", "", "400 bad request"),
-        ("GET http://a.example/healthz HTTP/1.1", "", "400 bad request"),
-        ("GET /nothing HTTP/1.1", "Connection: close\r\n", "400 bad request"),
         ("GET /healthz HTTP/1.1", "Host: a b\r\n", "400 bad request"),
-        ("GET /healthz HTTP/1.1", "Host: a/b\r\n", "400 bad request"),
         ("GET /healthz HTTP/1.1", "Host: user@a.example\r\n", "400 bad request"),
         ("GET /healthz HTTP/1.1", "Host: [2001:db8::1]:80\r\n", "200 success"),
-        ("GET http://a.example HTTP/1.1", "Host: x\r\nAccept: application/json\r\n", "200 success"),
         ("GET /healthz HTTP/1.1", "Host:\r\n", "200 success"),
         ("GET /healthz HTTP/1.0", "", "200 success"),
-        ("GET /get%5fall_notice HTTP/1.1", "Host: x\r\n", "200 success"),
         ("GET /get_newsfeed_of_topic/%61 HTTP/1.1", "Host: x\r\n", "200 success"),
         ("GET /get_newsfeed_of_topic/% HTTP/1.1", "Host: x\r\n", "400 bad request"),
-        ("GET /get_notice/% HTTP/1.1", "Host: x\r\n", "400 bad request"),
     ] {
         let answer = server.raw(format!("{line}\r\n{headers}\r\n"));
         assert_eq!(answer.outcome(), expected, "{line}, {headers:?}");

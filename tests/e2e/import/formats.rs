@@ -106,20 +106,6 @@ fn an_export_imported_elsewhere_exports_the_same() {
 }
 
 #[test]
-fn a_failed_export_leaves_the_existing_file() {
-    let server = Server::start();
-    let _ann = server.member("ann");
-    let file = server.database().with_file_name("posts.jsonl");
-    std::fs::write(&file, "before").unwrap();
-    assert_eq!(server.cli(["post", "export", "--as", "ann", "posts.jsonl"]).status, 1);
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "before");
-    let nowhere = server.cli(["post", "export", "no/posts.jsonl"]);
-    assert!(nowhere.status == 3 && nowhere.stderr.contains("cannot write no/posts.jsonl"), "{nowhere:?}");
-    let mixed = server.cli(["post", "export", "-", "--json"]);
-    assert_eq!((mixed.status, &mixed.json()["result"]), (2, &json!("bad request")));
-}
-
-#[test]
 fn a_closed_pipe_ends_an_export_quietly() {
     let server = Server::start();
     let posts: String = (0..3_000).map(|n| sample::post(&format!("Post {n}")).to_string() + "\n").collect();

@@ -2,16 +2,14 @@
 
 use serde_json::{Value, json};
 use tidings_tests::site::{Site, feed as feed_of};
-use tidings_tests::{Caller, Server, wait_until};
+use tidings_tests::{Server, wait_until};
 
-use super::{FEEDS, feed, id, import, like, post};
+use super::{feed, id, import, post};
 
 const TEXT: &str = "The library of the university opens a reading room in the old observatory on Monday. Students \
                     find two hundred desks, a silent floor and the telescope of the founder.";
 const OTHER_WORDS: &str = "A reading room in the observatory: on Monday, the university library opens two hundred \
                            desks for students, with a silent floor under the telescope of the founder.";
-/// The numbers of the posts that tell one story, newest first.
-const STORY: [usize; 3] = [42, 41, 40];
 
 /// Starts a server with forty posts and, newer than those, three of other sites that tell one story.
 fn server() -> Server {
@@ -24,8 +22,6 @@ fn server() -> Server {
         posts[n]["title"] = json!(title);
         posts[n]["post"] = json!(text);
     }
-    // A member who likes it gets the story recommended.
-    posts[3]["title"] = json!("New desks in the library of the university");
     // What a model of so few words says about a post depends on the time when it is learned.
     let server = Server::with(|serve| {
         serve.args(["--words-retrain-after", "0"]);
@@ -36,58 +32,6 @@ fn server() -> Server {
 
 fn ids(posts: &[Value]) -> Vec<&str> {
     posts.iter().map(|post| post["_id"].as_str().unwrap()).collect()
-}
-
-/// Returns the numbers of those of the posts that tell the story.
-fn story(posts: &[Value]) -> Vec<usize> {
-    STORY.into_iter().filter(|n| ids(posts).contains(&id(*n).as_str())).collect()
-}
-
-/// Returns what a post of the story is named with.
-fn named(n: usize, all: &[Value]) -> Value {
-    let post = all.iter().find(|post| post["_id"] == id(n)).unwrap();
-    json!({ "_id": post["_id"], "title": post["title"], "url": post["url"] })
-}
-
-#[test]
-fn a_story_is_once_among_the_first_thirty_posts_which_name_the_others() {
-    let server = server();
-    let (anyone, ann) = (server.anyone(), server.member("ann"));
-    like(&ann, 3);
-    wait_until("the feeds show the like", || {
-        ids(feed(&anyone, FEEDS[0]).list("newsfeed"))[0] == id(3)
-            && !ids(feed(&ann, FEEDS[1]).list("newsfeed")).contains(&id(3).as_str())
-    });
-    for (reader, path, count) in
-        [(&anyone, FEEDS[0], 43), (&ann, FEEDS[0], 43), (&anyone, FEEDS[1], 43), (&ann, FEEDS[1], 42)]
-    {
-        let all = feed(reader, &format!("{path}?similar=1"));
-        let all = all.list("newsfeed");
-        assert_eq!((all.len(), story(all)), (count, STORY.to_vec()), "{path}");
-        let first = story(&all[..30]);
-        assert_eq!(first.len(), 1, "{path}: {:?}", ids(all));
-        for n in STORY {
-            let post = all.iter().find(|post| post["_id"] == id(n)).unwrap();
-            let others: Vec<Value> =
-                STORY.into_iter().filter(|other| *other != n).map(|n| named(n, all)).collect();
-            assert_eq!(post["similar"], json!(others), "{path}");
-        }
-        assert_eq!(all.iter().filter(|post| post.get("similar").is_some()).count(), 3, "{path}");
-        let plain = feed(reader, path);
-        assert_eq!(ids(plain.list("newsfeed")), ids(all), "{path}");
-        assert!(plain.list("newsfeed").iter().all(|post| post.get("similar").is_none()), "{path}");
-        assert_eq!(by_pages(reader, path), ids(all), "{path}");
-    }
-}
-
-/// Returns the ids of all posts of a feed, page by page.
-fn by_pages(reader: &Caller, path: &str) -> Vec<String> {
-    let (mut all, mut page) = (Vec::new(), feed(reader, &format!("{path}?limit=7")));
-    loop {
-        all.extend(page.column("newsfeed", "_id"));
-        let Some(next) = page.body["next"].as_str() else { return all };
-        page = feed(reader, &format!("{path}?next={next}"));
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Notices that begin and end by time, for topics and members; their drafts, reads and HTML.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tidings_core::clock::Clock;
 use tidings_tests::{Caller, EventStream, Server, sample, wait_until};
 
@@ -14,11 +14,6 @@ fn after(ms: i64) -> String {
 /// Returns the titles of `get_notices`.
 fn full(reader: &Caller, query: &str) -> Vec<String> {
     reader.get(&format!("/get_notices{query}")).succeeded().column("notice_list", "title")
-}
-
-fn days(admin: &Caller, id: &str, days: i64) -> Vec<i64> {
-    let answer = admin.get(&format!("/get_notice_reads/{id}?days={days}")).succeeded();
-    answer.list("notice_reads").iter().map(|day| day["reads"].as_i64().unwrap()).collect()
 }
 
 #[test]
@@ -66,38 +61,6 @@ fn a_notice_begins_and_ends_by_itself() {
 }
 
 #[test]
-fn notices_for_members_and_of_topics_are_listed_where_they_belong() {
-    let server = Server::start();
-    let (admin, anyone, ann) = (server.admin(), server.anyone(), server.member("ann"));
-    let add = |title: &str, fields: Value| {
-        let mut notice = sample::notice(title);
-        notice.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        insert(&admin, notice)
-    };
-    add("pinned", json!({ "pinned": 1 }));
-    add("members", json!({ "members_only": 1 }));
-    let sea = add("sea", json!({ "topic": "Sea & 바다" }));
-    add("latest", json!({ "visible_until": "2096-01-01" }));
-    add("later", json!({ "visible_from": "2096-01-01" }));
-    assert_eq!(titles(&anyone), ["latest", "pinned"]);
-    assert_eq!(titles(&ann), ["latest", "members", "pinned"]);
-    assert_eq!(full(&admin, ""), ["pinned", "later", "latest", "sea", "members"]);
-    assert_eq!(full(&anyone, "?topic=Sea+%26+%EB%B0%94%EB%8B%A4"), ["pinned", "latest", "sea"]);
-    for format in ["atom", "json-feed"] {
-        let feed = server.anyone().request("GET", &format!("/get_all_notice?format={format}")).send();
-        assert_eq!(feed.status, 200);
-    }
-    let notice = admin.get("/get_notices").body["notice_list"][3].clone();
-    assert_eq!((&notice["topic"], &notice["visible_from"]), (&"Sea & 바다".into(), &Value::Null));
-    let removed = json!({ "topic": "", "visible_until": "", "pinned": 1 });
-    let _ = admin.post(&format!("/update_notice/{sea}"), removed).succeeded();
-    assert_eq!(titles(&anyone), ["latest", "sea", "pinned"]);
-    let refused =
-        json!({ "title": "t", "post": "p", "visible_from": "2027-01-02", "visible_until": "2027-01-01" });
-    assert_eq!(admin.post("/insert_notice", refused).body["field"], "visible_until");
-}
-
-#[test]
 fn drafts_are_kept_on_the_server_until_they_are_published() {
     let mut server = Server::start();
     let admin = server.admin();
@@ -130,28 +93,6 @@ fn drafts_are_kept_on_the_server_until_they_are_published() {
     let other = admin.post("/save_notice_draft", sample::notice("Other")).succeeded().text("/_id");
     let _ = admin.get(&format!("/remove_notice_draft/{other}")).succeeded();
     assert_eq!(admin.get("/get_notice_drafts").body["drafts"], json!([]));
-}
-
-#[test]
-fn reads_are_counted_by_day_and_survive_a_restart() {
-    let mut server = Server::start();
-    let admin = server.admin();
-    let id = insert(&admin, sample::notice("read"));
-    for _ in 0..3 {
-        let _ = get(&server.anyone(), &id).succeeded();
-    }
-    assert_eq!(days(&admin, &id, 1).iter().sum::<i64>(), 3);
-    server.restart();
-    let admin = server.anyone().with_token("admin", admin.token());
-    let _ = get(&server.anyone(), &id).succeeded();
-    let counted = days(&admin, &id, 7);
-    // The day may have ended during the test.
-    assert_eq!((counted.len(), counted.iter().sum::<i64>()), (7, 4));
-    assert_eq!(admin.get(&format!("/get_notice_reads/{id}")).list("notice_reads").len(), 30);
-    for invalid in ["x", ""] {
-        let refused = admin.get(&format!("/get_notice_reads/{id}?days={invalid}"));
-        assert_eq!(refused.outcome(), "400 bad request", "{invalid}");
-    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Acts of readers on posts: view, like and unlike.
 
 use serde_json::{Value, json};
-use tidings_tests::{Caller, Server, sample, wait_until};
+use tidings_tests::{Server, sample, wait_until};
 
 use super::{get, insert, member_list};
 use crate::form::is_date;
@@ -47,59 +47,4 @@ fn all_views_count_and_a_members_views_are_listed_newest_first() {
         [] as [Value; 0],
         "a view is only in the member's own list"
     );
-}
-
-#[test]
-fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
-    let mut server = Server::start();
-    let (admin, ann, ben) = (server.admin(), server.member("ann"), server.member("ben"));
-    let [one, two] = ["one", "two"].map(|title| insert(&admin, sample::post(title)));
-    let act = |member: &Caller, act: &str, id: &str| {
-        let answer = member.get(&format!("/post_{act}/{id}")).succeeded();
-        assert_eq!(answer.body, json!({ "result": "success" }));
-    };
-    act(&ann, "unlike", &one);
-    assert_eq!(get(&server, &one)["fav_cnt"], 0);
-    for likes in [1, 1] {
-        act(&ann, "like", &one);
-        assert_eq!(get(&server, &one)["fav_cnt"], likes);
-    }
-    act(&ben, "like", &one);
-    act(&ann, "like", &two);
-    assert_eq!(
-        (get(&server, &one)["fav_cnt"].clone(), get(&server, &one)["view"].clone()),
-        (json!(2), json!(0))
-    );
-    // A repeated like does not change its date.
-    act(&ann, "like", &one);
-    assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two, &one]);
-    for likes in [1, 1] {
-        act(&ann, "unlike", &one);
-        assert_eq!(get(&server, &one)["fav_cnt"], likes);
-    }
-    assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two]);
-    assert_eq!(member_list(&ben, 1).column("fav_list", "_id"), [&*one]);
-    server.restart();
-    assert_eq!(get(&server, &one)["fav_cnt"], 1);
-    assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two]);
-}
-
-#[test]
-fn each_of_many_concurrent_acts_is_counted() {
-    const MEMBERS: usize = 6;
-    const VIEWS: usize = 30;
-    let server = Server::start();
-    let admin = server.admin();
-    let id = insert(&admin, sample::post("the one"));
-    let act = |n: usize| {
-        let (member, guest) = (server.member(&format!("member-{n}")), server.anyone());
-        for _ in 0..VIEWS {
-            let _ = guest.get(&format!("/post_view/{id}")).succeeded();
-            let _ = member.get(&format!("/post_unlike/{id}")).succeeded();
-            let _ = member.get(&format!("/post_like/{id}")).succeeded();
-        }
-    };
-    std::thread::scope(|scope| (0..MEMBERS).for_each(|n| drop(scope.spawn(move || act(n)))));
-    let post = get(&server, &id);
-    assert_eq!((&post["view"], &post["fav_cnt"]), (&json!(MEMBERS * VIEWS), &json!(MEMBERS)));
 }

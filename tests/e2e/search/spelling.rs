@@ -75,19 +75,6 @@ fn a_word_is_found_in_each_spelling_and_by_its_parts() {
 }
 
 #[test]
-fn trends_count_spellings_of_a_search_together() {
-    let server = Server::start();
-    for (n, search) in ["ＣＡＦＥ", "Café", "cafe", "İstanbul"].iter().enumerate() {
-        let _ = log(&server.member(&format!("member{n}")), search).succeeded();
-    }
-    let trends = server.anyone().get("/get_search_realtime").succeeded();
-    let trends = trends.list("search_realtime");
-    assert_eq!(trends.len(), 2, "{trends:?}");
-    assert_eq!(trends[0], json!(["cafe", 3]));
-    assert_eq!(trends[1], json!(["istanbul", 1]));
-}
-
-#[test]
 fn a_text_that_nobody_can_see_is_refused() {
     let server = Server::start();
     let admin = server.admin();

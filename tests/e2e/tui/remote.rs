@@ -128,17 +128,6 @@ fn a_server_that_went_away_is_not_empty_and_the_screens_recover_when_it_is_back(
 }
 
 #[test]
-fn a_server_that_is_not_there_is_waited_for() {
-    let mut server = Server::start();
-    let key = server.cli(["--json", "key", "add", "screens", "--scope", ALL]).succeeded().json();
-    server.stop();
-    let Remote { terminal, mut server } = Remote::open_with_token(server, key["key"].as_str().unwrap());
-    terminal.waits_for("✗ not reachable since");
-    server.restart_here();
-    terminal.waits_for("Visitors by the hour");
-}
-
-#[test]
 fn what_a_key_lacks_is_told_on_the_screens_that_need_it() {
     let Remote { terminal, server } = Remote::open(Server::start(), "notices");
     terminal.waits_for("○ every 10 seconds");
@@ -157,32 +146,6 @@ fn what_a_key_lacks_is_told_on_the_screens_that_need_it() {
     terminal.waits_for("✗ not signed in");
     terminal.press(&["3"]);
     terminal.waits_for("The server does not accept the sign-in or the key");
-}
-
-#[test]
-fn a_member_with_a_role_uses_the_screens_of_its_scopes() {
-    let server = Server::start();
-    let (boss, ann) = (server.admin(), server.member("ann"));
-    let set = |scopes: &[&str]| boss.post("/set_member_role/ann", json!({ "scopes": scopes })).succeeded();
-    let _ = set(&["notices"]);
-    let token = ann.token().to_owned();
-    let Remote { terminal, server } = Remote::open_with_token(server, &token);
-    terminal.waits_for("· ann");
-    terminal.waits_for("There are no notices.");
-    terminal.press(&["n"]);
-    terminal.types("도서관 hours");
-    terminal.press(&["Enter"]);
-    terminal.types("Open until ten.");
-    terminal.press(&["C-s"]);
-    terminal.waits_for("Published “도서관 hours”.");
-    terminal.press(&["3"]);
-    terminal.waits_for("This needs an API key or a role with the scope feedback.");
-    let _ = set(&[]);
-    terminal.press(&["2", "x"]);
-    terminal.waits_for("Question");
-    terminal.press(&["y"]);
-    terminal.waits_for("✗");
-    assert_eq!(notices(&server.anyone()).len(), 1);
 }
 
 #[test]

@@ -145,19 +145,12 @@ fn a_backup_of_an_older_version_is_migrated_by_its_restore() {
 }
 
 #[test]
-fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
+fn ctrl_c_leaves_the_database_as_it_was() {
     only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(100);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let before = (names(directory.path()), fs::read(&database).unwrap());
     let now = || (names(directory.path()), fs::read(&database).unwrap());
-    let restore = tidings_command(&database, &["restore", "copy.db", "--yes", "--json"]);
-    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
-    let full = run(crate::faults::through(&restore, &limited), "");
-    assert_eq!((full.status, &full.json()["result"]), (3, &json!("internal error")), "{full:?}");
-    assert!(full.stderr.contains("disk is full"), "{full:?}");
-    assert!(now() == before, "{:?}", names(directory.path()));
-
     let mut child = spawn(tidings_command(&database, &["restore", "copy.db", "--yes"]));
     busy_wait(&mut child, || partial_files(directory.path()) > 0);
     // The restore may have finished before the signal.
@@ -171,7 +164,7 @@ fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
 
 #[test]
 fn writes_between_restores_are_in_the_database_or_a_kept_copy() {
-    const RESTORES: usize = 5;
+    const RESTORES: usize = 3;
     only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(1);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
