@@ -18,10 +18,10 @@ fn save(stage: &mut Stage, notice: Option<&str>, fields: Draft) {
 fn a_notice_gets_dates_a_topic_a_pin_and_its_readers() {
     let mut stage = Stage::new();
     stage.keys(&["2", "n", "Exams", "Enter", "In hall 1.", "Tab", "Tab"]);
-    insta::assert_snapshot!("form", stage.seen());
+    insta::assert_snapshot!("form", stage.drawn());
     // A small window has room for the fields or the text.
     stage.resize(40, 12);
-    insta::assert_snapshot!("form_40x12", stage.seen());
+    insta::assert_snapshot!("form_40x12", stage.drawn());
     stage.resize(80, 24);
     stage.keys(&["2026-12-01", "Down", "2026-12-24 18:00", "Tab", "Sea", "Down", " ", "Down", " "]);
     stage.sees("○ will be shown later");
