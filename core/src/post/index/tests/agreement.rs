@@ -66,18 +66,3 @@ fn the_best_of_20000_generated_posts_in_four_languages_agree() {
     }
     assert_equal(&posts, &searches);
 }
-
-#[test]
-fn the_best_posts_of_a_blog_agree() {
-    if !is_installed("the agreement of searches of a blog") {
-        return;
-    }
-    let posts = include_str!("../../../../../tests/data/rust-blog.jsonl");
-    // The words of titles, which are those that people search for.
-    let mut searches = Vec::new();
-    for line in posts.lines().step_by(7) {
-        let post: serde_json::Value = serde_json::from_str(line).unwrap();
-        searches.push((None, post["title"].as_str().unwrap().to_owned()));
-    }
-    assert_equal(posts, &searches);
-}
