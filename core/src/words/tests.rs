@@ -92,32 +92,6 @@ fn words_of_a_subject_are_similar_most_similar_first() {
 }
 
 #[test]
-fn each_token_has_its_words_in_the_order_of_the_search() {
-    let service = service();
-    let answer = service
-        .call(&Caller::Guest, FindSimilar { search: "Cargo, the OVEN cargo and 학교에서는 zzz".into() })
-        .unwrap();
-    let tokens: Vec<&str> = answer.similarity_word.iter().map(|token| &*token.token).collect();
-    assert_eq!(tokens, ["cargo", "oven", "학교에서는", "학교에서", "학교", "zzz"]);
-    let json = serde_json::to_value(&answer).unwrap();
-    let cargo = json["similarity_word"][0]["cargo"].as_array().unwrap();
-    let (word, similarity) = cargo[0].as_object().unwrap().iter().next().unwrap();
-    assert!(is_about(word, "rust") && similarity.as_f64().unwrap() >= 0.5);
-    assert_eq!(json["similarity_word"][5], serde_json::json!({"zzz": []}));
-}
-
-#[test]
-fn misspelled_and_inflected_words_find_the_intended_ones() {
-    let service = service();
-    for (typed, meant) in [("lightouse", "lighthouse"), ("compielr", "compiler"), ("도서관에서만", "도서관")]
-    {
-        for _ in 0..2 {
-            assert_eq!(words(&service, typed)[0], meant, "{typed}");
-        }
-    }
-}
-
-#[test]
 fn without_a_model_nothing_is_similar() {
     let service = testing::service();
     let found = service.call(&Caller::Guest, FindSimilar { search: "rust book".into() }).unwrap();
@@ -147,18 +121,6 @@ fn the_settings_bound_the_number_and_the_similarity_of_words() {
     let strict = Config { words: strict, ..Config::default() };
     let strict = Tidings::builder(service.location()).config(strict).open().unwrap();
     assert!(words(&strict, "cargo").is_empty());
-}
-
-#[test]
-fn the_same_posts_and_seed_give_the_same_model() {
-    let text = |seed: u64| {
-        let service = service_with(config::WordModel { seed, ..config::WordModel::default() });
-        let mut text = Vec::new();
-        export(&service, &Caller::Operator, &mut text).unwrap();
-        text
-    };
-    assert_eq!(text(1), text(1));
-    assert_ne!(text(1), text(2));
 }
 
 #[test]

@@ -209,25 +209,6 @@ async fn streams_are_bounded_in_total_and_for_each_client() {
 }
 
 #[tokio::test]
-async fn events_of_a_time_without_listeners_are_told_to_one_that_continues() {
-    let service = service();
-    let app = service.app(Config::default());
-    let mut stream = Events::open(&app, events()).await;
-    let (_, place) = stream.begin().await;
-    drop(stream);
-    service.insert_notice("Library", "Text");
-    // The hub finds it before or after the listener continues.
-    let mut stream = Events::open(&app, after(&place)).await;
-    let (mut frames, _) = stream.begin().await;
-    while frames.is_empty() {
-        frames.extend(stream.next().await.filter(|frame| frame.contains("event: notice")));
-    }
-    assert!(frames.len() == 1 && frames[0].contains("Library"), "{frames:?}");
-    let (frames, end) = Events::open(&app, events()).await.begin().await;
-    assert!(frames.is_empty() && place != end, "a new listener gets no earlier event: {frames:?}");
-}
-
-#[tokio::test]
 async fn a_listener_that_is_too_slow_loses_its_stream() {
     let service = service();
     let app = service.app(Config::default());

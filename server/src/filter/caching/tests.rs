@@ -186,22 +186,6 @@ async fn members_and_refusals_never_get_a_tag_or_304() {
 }
 
 #[tokio::test]
-async fn a_changed_response_has_another_tag() {
-    let (service, _) = filled();
-    let mut tag = header(&service.get("/get_all_notice").await, "etag").to_owned();
-    for n in 0..3 {
-        service.insert_notice(&format!("Notice {n}"), "Text");
-        let ask = || with(request("GET", "/get_all_notice"), "if-none-match", &tag);
-        let changed = service.call(ask()).await;
-        assert_eq!(outcome(&changed), "200 success");
-        assert_ne!(header(&changed, "etag"), tag);
-        header(&changed, "etag").clone_into(&mut tag);
-        let again = with(request("GET", "/get_all_notice"), "if-none-match", &tag);
-        assert_eq!(service.call(again).await.status(), 304);
-    }
-}
-
-#[tokio::test]
 async fn head_of_pages_is_answered_and_of_callbacks_refused() {
     let service = service();
     for (path, status) in [
