@@ -85,7 +85,12 @@ fn empty() -> PeriodReport {
     }
 }
 
-/// Returns the page without its style and its drawings, with three rows of each table, a tag a line.
+/// Returns markup with an element a line.
+fn lines(markup: &str) -> String {
+    markup.replace("><", ">\n<").replace(">\n</", "></")
+}
+
+/// Returns the page without its style and its drawings, with three rows of each table.
 fn readable(page: &str) -> String {
     let (head, rest) = page.split_once("<style>").unwrap();
     let (style, body) = rest.split_once("</style>").unwrap();
@@ -99,7 +104,7 @@ fn readable(page: &str) -> String {
         None => part.to_owned(),
     });
     let body = parts.collect::<Vec<_>>().join("</tbody>");
-    format!("{head}<style>[the style]</style>{body}").replace("><", ">\n<")
+    lines(&format!("{head}<style>[the style]</style>{body}"))
 }
 
 #[test]
@@ -128,7 +133,7 @@ fn a_period_without_figures_says_so() {
 #[test]
 fn charts_are_svg_with_a_title_and_a_description() {
     let busy = busy();
-    insta::assert_snapshot!("days", chart::days(&busy.days, false).into_string().replace("><", ">\n<"));
+    insta::assert_snapshot!("days", lines(&chart::days(&busy.days, false).into_string()));
     for report in [&busy, &empty()] {
         let page = page(report, Place::File);
         let svgs: Vec<_> =
