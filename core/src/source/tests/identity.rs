@@ -4,10 +4,8 @@ use super::*;
 use crate::base::clock::DAY_MS;
 
 fn rss(items: &[String]) -> String {
-    format!(
-        "<rss><channel><title>Site</title><link>http://site.example/</link>{}</channel></rss>",
-        items.concat()
-    )
+    let items = items.concat();
+    format!("<rss><channel><title>Site</title><link>http://site.example/</link>{items}</channel></rss>")
 }
 
 fn item(title: &str, link: &str, more: &str) -> String {
@@ -42,9 +40,9 @@ impl Feed {
 
     /// Returns the titles and addresses of all posts, in order of their titles.
     fn posts(&self) -> Vec<String> {
-        let list = self.service.call(&Caller::Operator, post::List::default()).unwrap();
+        let posts = self.service.call(&Caller::Operator, post::List::default()).unwrap().posts;
         let mut posts: Vec<_> =
-            list.posts.into_iter().map(|post| format!("{} {}", post.title, post.url)).collect();
+            posts.into_iter().map(|post| format!("{} {}", post.title, post.url)).collect();
         posts.sort();
         posts
     }
@@ -147,7 +145,7 @@ fn a_removed_post_stays_removed_after_an_empty_feed() {
     let feed = Feed::start();
     let items = [item("One", "http://site.example/1", &guid("1")), item("Two", "http://site.example/2", "")];
     for post in feed.gives(&items).posts {
-        feed.service.call(&Caller::Operator, post::Remove { post_obi: post.id }).unwrap();
+        remove_post(&feed.service, &post.id);
     }
     feed.gives(&[]);
     assert_eq!(counts(&feed.gives(&items)), [0, 0, 2]);
@@ -163,14 +161,12 @@ fn a_source_of_an_earlier_version_keeps_its_posts() {
     for n in 1..3 {
         seen.add(seen::hash(&[&format!("http://site.example/{n}")]), 7);
     }
-    feed.service
-        .store()
-        .write(crate::store::Isolation::Alone, move |tx| {
-            tx.run("UPDATE post_source SET entry = NULL", &[])?;
-            tx.run("UPDATE source SET seen = $1", &[(&seen.pack()).into()]).map(drop)
-        })
-        .unwrap();
-    feed.service.call(&Caller::Operator, post::Remove { post_obi: first.posts[0].id.clone() }).unwrap();
+    let earlier = move |tx: &mut dyn Tx| {
+        tx.run("UPDATE post_source SET entry = NULL", &[])?;
+        tx.run("UPDATE source SET seen = $1", &[(&seen.pack()).into()])
+    };
+    feed.service.store().write(Isolation::Alone, earlier).unwrap();
+    remove_post(&feed.service, &first.posts[0].id);
     assert_eq!(counts(&feed.gives(&[entry(3), entry(2), entry(1)])), [1, 0, 2]);
     let https = item("T1", "https://site.example/1", &guid("1"));
     assert_eq!(counts(&feed.gives(&[https])), [0, 1, 0], "its id is known now");
@@ -201,8 +197,7 @@ fn a_source_brings_so_many_posts_in_a_day() {
     feed.service.clock().advance(DAY_MS);
     assert_eq!(counts(&feed.gives(&items(1..=2_000))), [300, 0, 1_700]);
     assert_eq!(get(&feed.service, &feed.id).posts, 600);
-    let removed = Remove { source_obi: feed.id.clone(), with_posts: Some(1) };
-    feed.service.call(&Caller::Operator, removed).unwrap();
+    remove(&feed.service, &feed.id, Some(1));
     assert!(feed.posts().is_empty());
 }
 

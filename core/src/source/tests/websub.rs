@@ -6,10 +6,8 @@ use url::form_urlencoded;
 
 use super::*;
 use crate::base::clock::DAY_MS;
-use crate::record::id::SourceKey;
 use crate::source::sql::Offer;
 use crate::source::websub::{self, Subscription, check, confirm, is_signed, receive};
-use crate::store::Isolation;
 
 /// A source whose feed names a hub, after its first fetch.
 fn source(service: &Service, site: &Site) -> (String, SourceKey) {
@@ -17,8 +15,7 @@ fn source(service: &Service, site: &Site) -> (String, SourceKey) {
     site.answers("/feed", 200, links, atom("Campus", &[entry(1, "One")]).as_bytes());
     let id = add(service, &site.url("/feed"));
     fetch(service, &id);
-    let key = service.store().read(|tx| tx.one("SELECT key FROM source", &[])?.take(0)).unwrap();
-    (id, key)
+    (id, key_of_one(service))
 }
 
 fn subscribe(service: &Service, key: SourceKey) -> Subscription {
@@ -103,8 +100,7 @@ fn what_a_hub_sends_becomes_posts_if_it_is_signed() {
 
     // What was removed by an administrator does not come back with the next fetch.
     let posts = service.call(&Caller::Operator, post::List::default()).unwrap().posts;
-    let two = posts.into_iter().find(|post| post.title == "Two").unwrap().id;
-    service.call(&Caller::Operator, post::Remove { post_obi: two }).unwrap();
+    remove_post(&service, &posts.into_iter().find(|post| post.title == "Two").unwrap().id);
     site.gives("/feed", &news);
     fetch(&service, &id);
     assert_eq!(titles(&service), ["First"]);
@@ -123,13 +119,8 @@ fn a_subscription_ends_with_the_address_of_its_source() {
     assert!(matches!(check(&service, &subscription.token), Err(Error::NotFound)));
     assert_eq!((get(&service, &id).hub, due(&service)), (None, 0));
     let own = site.url("/self");
-    let feed = atom("Other", &[entry(3, "Three")]);
-    let feed = feed.replacen(
-        "<entry>",
-        &format!("<link rel='hub' href='/hub'/><link rel='self' href='{own}'/><entry>"),
-        1,
-    );
-    site.gives("/other", &feed);
+    let links = format!("<link rel='hub' href='/hub'/><link rel='self' href='{own}'/><entry>");
+    site.gives("/other", &atom("Other", &[entry(3, "Three")]).replacen("<entry>", &links, 1));
     fetch(&service, &id);
     let other = subscribe(&service, key);
     assert_eq!(other.offer, Offer { hub: site.url("/hub"), topic: own });
