@@ -59,17 +59,13 @@ fn of_what_opens_from_a_list() {
         stage.keys(back);
     };
     look("notice", &["2", "Down", "Down", "Enter"], &["Esc", "Up", "Up"]);
-    look("question", &["2", "x"], &["Esc"]);
     look("editor", &["2", "Down", "Down", "e"], &["Esc", "Up", "Up"]);
     look("help", &["2", "?"], &["Esc"]);
-    look("filter", &["2", "/", "lib"], &["Esc"]);
-    look("export", &["2", "E"], &["Esc"]);
     look("feedback", &["3", "a", "End", "Enter"], &["Esc", "a"]);
     look("member", &["4", "Down", "Enter"], &["Esc", "Up"]);
     look("member_searches", &["4", "Down", "Enter", "vvv"], &["VVV", "Esc", "Up"]);
     look("post", &["5", "Enter"], &["Esc"]);
     look("students", &["6", "w", "v"], &["V"]);
-    look("terms", &["6", "t", "vv"], &["VV"]);
     look("log_filter", &["7", "/", "/insert ann"], &["Esc"]);
 }
 
