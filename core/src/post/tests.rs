@@ -210,30 +210,6 @@ fn a_like_counts_once_and_taking_it_back_restores_the_heat() {
 }
 
 #[test]
-fn one_guest_does_not_make_a_post_popular_and_every_view_is_counted() {
-    let service = testing::service();
-    let (gamed, liked) = (insert_one(&service, "1"), insert_one(&service, "2"));
-    let guest = |address: [u8; 4], agent: &str| Guest::new(&service, address.into(), agent.as_bytes());
-    let seen = |id: &str, guest| view_from(&service, &Caller::Guest, Some(guest), id).wait().unwrap();
-    let views =
-        |id: &str| (row(&service, id).view, Decay::new(3.0).worth(row(&service, id).heat, NOW).round());
-    for _ in 0..560 {
-        seen(&gamed, guest([203, 0, 113, 1], "apple"));
-    }
-    assert_eq!(views(&gamed), (560, 1.0));
-    for n in 0..100 {
-        seen(&gamed, guest([203, 0, 113, n], &format!("agent {n}")));
-    }
-    assert_eq!(views(&gamed), (660, 30.0));
-    for n in 0..31 {
-        seen(&liked, guest([198, 51, n, 1], "apple"));
-    }
-    assert_eq!(views(&liked), (31, 31.0));
-    let figures = service.call(&Caller::Guest, crate::analysis::GetSummary {}).unwrap().fields().analysis;
-    assert_eq!(figures.total_view, 691);
-}
-
-#[test]
 fn acts_dated_in_the_future_keep_no_post_on_top() {
     let service = testing::service();
     let (first, second) = (insert_one(&service, "1"), insert_one(&service, "2"));
