@@ -104,15 +104,6 @@ fn without_a_model_nothing_is_similar() {
 }
 
 #[test]
-fn a_search_out_of_its_bounds_is_refused() {
-    let service = testing::service();
-    for search in ["", " \n", "a\0", &"a".repeat(201)] {
-        assert!(matches!(similar(&service, search), Err(Error::BadRequest(_))), "{search:?}");
-    }
-    assert_eq!(similar(&service, &"a".repeat(200)).unwrap().len(), 1);
-}
-
-#[test]
 fn the_settings_bound_the_number_and_the_similarity_of_words() {
     let service =
         service_with(config::WordModel { similar: 2, similarity: 0.0, ..config::WordModel::default() });
