@@ -139,13 +139,3 @@ fn bounds_leave_room_for_others_and_small_totals_are_used_in_full() {
     assert_eq!(bounds(2), (2, 2, 2, 2));
     assert_eq!(bounds(1), (1, 1, 1, 1));
 }
-
-#[test]
-fn connections_are_counted_by_address_and_network() {
-    let groups = |text: &str| {
-        let [client, network] = groups_of(address(text));
-        format!("{client} {network}")
-    };
-    assert_eq!(groups("192.0.2.7"), "192.0.2.7 192.0.2.0");
-    assert_eq!(groups("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2:: 2001:db8:1::");
-}
