@@ -27,7 +27,9 @@ fn an_empty_database_has_nothing_to_list() {
         ("8", "Nothing was done yet."),
         ("9", "There are no sources. n adds one"),
     ] {
-        stage.keys(&[key]).sees(text);
+        stage.keys(&[key]);
+        stage.tick(0);
+        stage.sees(text);
     }
 }
 
