@@ -1,6 +1,6 @@
 //! Tests of the import of feeds.
 
-use super::formats::{import_as, import_csv, posts};
+use super::formats::{import_as, posts};
 use super::*;
 
 const RSS: &str = r#"<?xml version="1.0"?>
@@ -178,19 +178,6 @@ fn an_input_that_is_not_a_feed_is_refused_with_its_line() {
     let refused = import_feed(&service, "\n<html><body></body></html>").unwrap_err();
     assert_eq!(refused.detail().as_deref(), Some("line 2: it is an HTML page, and no feed"));
     assert_eq!(import_feed(&service, "").unwrap_err().detail().as_deref(), Some("it is empty"));
-}
-
-proptest! {
-    #![proptest_config(cases(24))]
-
-    #[test]
-    fn no_csv_and_no_feed_panics(text: String, line in "[a-z,;\"\n]{0,80}") {
-        let service = testing::service();
-        import_csv(&service, text.as_bytes());
-        import_csv(&service, format!("url,title,topic,view\n{line}").as_bytes());
-        let _ = import_feed(&service, &text);
-        let _ = import_feed(&service, &RSS.replace("Cake", &text));
-    }
 }
 
 #[test]
