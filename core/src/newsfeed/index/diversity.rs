@@ -171,14 +171,6 @@ mod tests {
         }
 
         #[test]
-        fn every_post_occurs_once(labels in prop::collection::vec(prop::collection::vec(0_u32..4, 0..3), 0..200), max in 1_usize..11) {
-            let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
-            let mut order = diversify(&ranking, |post| &labels[post as usize], |_| max, none, labels.len());
-            order.sort_unstable();
-            prop_assert_eq!(order, ranking);
-        }
-
-        #[test]
         fn no_label_fills_a_window_while_there_are_enough_others(labels in prop::collection::vec(0_u32..5, 60..200)) {
             let labels: Vec<[u32; 1]> = labels.into_iter().map(|label| [label]).collect();
             let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
