@@ -20,15 +20,9 @@ fn service() -> Service {
         ("Rust is over", "Cargo, too.", "https://blog.rs/3", "releases", "2026-11-20T08:36:00Z"),
         ("Rust club", "We meet at the library.", "https://campus.kr/2", "campus", "2026-11-20T08:36:01Z"),
     ] {
-        publish(
-            &service,
-            Draft {
-                post: Some(text.into()),
-                tag: Some(vec!["2026".into()]),
-                end_date: Some(end_date.into()),
-                ..draft(title, url).with_topic(topic)
-            },
-        );
+        let (post, end_date) = (Some(text.into()), Some(end_date.into()));
+        let named = draft(title, url).with_topic(topic);
+        publish(&service, Draft { post, tag: Some(vec!["2026".into()]), end_date, ..named });
     }
     service
 }
@@ -109,10 +103,8 @@ fn pages_show_posts_of_the_words_then_those_of_similar_words() {
 fn equal_matches_are_ordered_by_date_then_by_id() {
     let service = testing::service();
     for (url, date) in [("a", "2026-01-01"), ("b", "2026-01-03"), ("c", "2026-01-01"), ("d", "2026-01-02")] {
-        publish(
-            &service,
-            Draft { date: Some(date.into()), ..draft("Rust", format!("https://blog.rs/{url}")) },
-        );
+        let named = draft("Rust", format!("https://blog.rs/{url}"));
+        publish(&service, Draft { date: Some(date.into()), ..named });
     }
     let found = testing::search(&service, "rust", 3).unwrap().search_result;
     let urls: Vec<&str> = found.iter().map(|hit| &hit.post.url[16..]).collect();
@@ -158,18 +150,13 @@ fn a_search_in_a_category_finds_only_its_posts() {
 #[test]
 fn sites_are_ordered_by_their_matches() {
     let service = service();
-    let site = |title: &str, url: &str, post: &str| Domain {
+    let site = |title: &str, post: &str| Domain {
         title: title.into(),
-        url: url.into(),
+        url: format!("https://{title}/"),
         post: post.into(),
     };
-    assert_eq!(
-        domains(&service, "rust").unwrap().search_result,
-        [
-            site("blog.rs", "https://blog.rs/", "Rust 1.95 (+1)"),
-            site("campus.kr", "https://campus.kr/", "Rust club"),
-        ]
-    );
+    let expected = [site("blog.rs", "Rust 1.95 (+1)"), site("campus.kr", "Rust club")];
+    assert_eq!(domains(&service, "rust").unwrap().search_result, expected);
     // Both posts of the campus match, and the newest has an https address.
     let found = domains(&service, "도서관 club notes").unwrap().search_result;
     assert_eq!((found[0].url.as_str(), found[0].post.ends_with(" (+1)")), ("https://campus.kr/", true));

@@ -185,15 +185,8 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
     import(&service, 40, 1);
     eventually(|| !words(&service, "cargo").is_empty());
     // Enough new posts to retrain the model: it has the new word.
-    let insert = |n: u8| {
-        publish(
-            &service,
-            draft(
-                "the ferris crate of rust and cargo, borrow trait macro ferris",
-                format!("https://new.example/{n}"),
-            ),
-        )
-    };
+    let title = "the ferris crate of rust and cargo, borrow trait macro ferris";
+    let insert = |n: u8| publish(&service, draft(title, format!("https://new.example/{n}")));
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());
     // When another process loads vectors, they replace the current model, and no training replaces them.

@@ -247,10 +247,8 @@ mod tests {
     fn candidates_have_all_words_then_the_rarest() {
         let service = testing::service();
         for n in 0..20 {
-            publish(
-                &service,
-                draft(["sea", "sea whale", "sea 도서관", "sea"][n % 4], format!("https://a.example/{n}")),
-            );
+            let title = ["sea", "sea whale", "sea 도서관", "sea"][n % 4];
+            publish(&service, draft(title, format!("https://a.example/{n}")));
         }
         let query = |words: &[&str], forms: &[&str]| {
             let terms = Terms { words: strings(words), forms: strings(forms), ..Terms::default() };

@@ -20,10 +20,8 @@ const POSTS: [(&str, &str); 4] = [
 ];
 
 fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
-    publish(
-        tidings,
-        Draft { post: Some(post.into()), ..draft(title, format!("https://a.example/{}", title.len())) },
-    )
+    let named = draft(title, format!("https://a.example/{}", title.len()));
+    publish(tidings, Draft { post: Some(post.into()), ..named })
 }
 
 fn found(tidings: &Tidings, words: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
@@ -218,10 +216,8 @@ fn terms_with_similar_hashes_are_distinct() {
     let service = service();
     let [word, other_word] = nearly_equal(str::to_owned, "word");
     let [tag, other_tag] = nearly_equal(entry::label, "tag");
-    publish(
-        &service,
-        Draft { tag: Some(vec![tag.clone()]), ..draft(format!("{word} whale"), "https://a.example/1") },
-    );
+    let named = draft(format!("{word} whale"), "https://a.example/1");
+    publish(&service, Draft { tag: Some(vec![tag.clone()]), ..named });
     let has = service.store().read(|tx| has_words(tx, &[word.clone(), other_word.clone()])).unwrap();
     assert_eq!(has, [true, false]);
     assert_eq!(found(&service, &[&word], &[]).len(), 1);
