@@ -356,10 +356,7 @@ mod tests {
     fn a_new_post_needs_a_title_and_a_url_and_has_a_date() {
         let draft = Draft { end_date: Some("2027-01-01".into()), ..draft("  서울 ", "https://a.kr") };
         let new = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
-        assert_eq!(
-            (new.title.as_str(), new.date, new.post.as_str()),
-            ("서울", Timestamp::from_millis(7), "")
-        );
+        assert_eq!((&*new.title, new.date, &*new.post), ("서울", Timestamp::from_millis(7), ""));
         assert!(new.end_date.is_some());
         let without = Draft { title: None, ..draft.clone() };
         assert!(Change::parse(&without).unwrap().of_new(Timestamp::from_millis(7)).is_err());

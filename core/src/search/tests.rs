@@ -187,10 +187,9 @@ fn searches_are_logged_for_all_and_listed_for_members() {
     log(&service, &ann, None, "도서관은").wait().unwrap();
     log(&service, &Caller::Guest, None, "rust").wait().unwrap();
     log(&service, &Caller::token("forged"), None, "rust").wait().unwrap();
-    assert!(
-        log(&service, &ann, None, " ").wait().is_err()
-            && log(&service, &ann, None, &"a".repeat(201)).wait().is_err()
-    );
+    for refused in [" ", &"a".repeat(201)] {
+        assert!(log(&service, &ann, None, refused).wait().is_err());
+    }
 
     assert_eq!(service.call(&ann, ListRecent { num: 300 }).unwrap().fields().lately_search_list.len(), 2);
     assert_eq!(service.call(&ann, ListRecent { num: 1 }).unwrap().fields().lately_search_list.len(), 1);

@@ -59,10 +59,8 @@ mod tests {
     #[test]
     fn the_sequence_is_that_of_the_source() {
         let mut random = Random::new(1_234_567);
-        assert_eq!(
-            [random.number(), random.number()],
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
-        );
+        let numbers = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
+        assert_eq!([random.number(), random.number()], numbers);
     }
 
     #[test]

@@ -160,10 +160,7 @@ fn hostile_texts_are_inert() {
     report.terms = Some(vec![TermCount { term: hostile.into(), count: 1 }]);
     for place in [Place::File, Place::Server] {
         let page = page(&report, place);
-        assert!(
-            !page.contains("<script") && !page.contains("<img") && !page.contains("javascript:"),
-            "{page}"
-        );
+        assert!(!["<script", "<img", "javascript:"].iter().any(|part| page.contains(part)), "{page}");
         assert_eq!(page.matches("&lt;script&gt;").count(), 4);
         // No attribute was closed early.
         assert!(page.contains(

@@ -64,10 +64,8 @@ async fn a_feed_reader_reads_posts_and_follows_the_pages() {
                 assert_eq!(entry.title.as_ref().unwrap().content, post["title"].as_str().unwrap());
                 assert_eq!(entry.links[0].href, post["url"].as_str().unwrap());
                 let date = entry.published.unwrap().timestamp_millis();
-                assert_eq!(
-                    Some(Timestamp::from_millis(date)),
-                    Timestamp::parse(post["date"].as_str().unwrap())
-                );
+                let expected = Timestamp::parse(post["date"].as_str().unwrap());
+                assert_eq!(Some(Timestamp::from_millis(date)), expected);
                 let labels: Vec<_> = entry.categories.iter().map(|category| &*category.term).collect();
                 assert_eq!(labels, ["대학 소식", "a&b"]);
                 let summary = entry.summary.as_ref().unwrap();

@@ -126,13 +126,8 @@ fn bytes_are_decoded_like_in_browsers() {
     let mark = "\u{feff}".to_owned();
     check(&(mark.clone() + &declared("ISO-8859-1")), None, library.as_bytes(), library, None);
     check(&(mark + &declared("EUC-KR")), None, in_korean, library, None);
-    check(
-        &declared("Shift_JIS"),
-        Some("utf-8"),
-        b"\x90\x7d\x8f\x91\x8a\xd9\x82\xcc\x88\xc4\x93\xe0",
-        "図書館の案内",
-        None,
-    );
+    let japanese = b"\x90\x7d\x8f\x91\x8a\xd9\x82\xcc\x88\xc4\x93\xe0";
+    check(&declared("Shift_JIS"), Some("utf-8"), japanese, "図書館の案内", None);
     check(&declared("ISO-2022-JP"), Some("utf-8"), b"\x1b$B?^=q4[\x1b(B", "図書館", None);
     check(&declared("windows-1251"), Some("utf-8"), b"\xcd\xee\xe2\xee\xf1\xf2\xe8", "Новости", None);
     check(&declared("windows-1251"), None, "Новости".as_bytes(), "Новости", None);
@@ -205,11 +200,8 @@ fn the_parts_of_a_feed_that_a_poller_needs_are_read() {
          <ttl> 60 </ttl><skipHours><hour>0</hour><hour>24</hour><hour>5</hour></skipHours>\
          </channel></rss>"
     );
-    let feed = read(
-        rss.as_bytes(),
-        &Source { charset: None, address: Some(&Url::parse("https://c.example/f").unwrap()) },
-    )
-    .unwrap();
+    let address = Url::parse("https://c.example/f").unwrap();
+    let feed = read(rss.as_bytes(), &Source { charset: None, address: Some(&address) }).unwrap();
     let text = |url: &Option<Url>| url.as_ref().map(ToString::to_string).unwrap_or_default();
     assert_eq!((feed.title.as_str(), text(&feed.link)), ("A & B", "https://c.example/".to_owned()));
     assert_eq!((feed.hubs.len(), text(&feed.self_address)), (1, "https://c.example/f".to_owned()));

@@ -68,10 +68,8 @@ fn a_notice_is_visible_from_its_begin_and_not_at_its_end() {
 #[test]
 fn the_encoded_list_is_shared_until_a_notice_begins_or_ends() {
     let service = service();
-    insert_as_operator(
-        &service,
-        &Draft { visible_from: Some(at(5)), visible_until: Some(at(10)), ..draft("dated", "p") },
-    );
+    let (visible_from, visible_until) = (Some(at(5)), Some(at(10)));
+    insert_as_operator(&service, &Draft { visible_from, visible_until, ..draft("dated", "p") });
     insert_as_operator(&service, &draft("always", "p"));
     let encoded = || Arc::clone(list(&service, &Caller::Guest).answer());
     let query = ListFull { topic: Some("no notice has it".into()), html: Some(1) };

@@ -207,13 +207,11 @@ fn a_fetch_tells_what_is_wrong_with_entries() {
     let mut items = vec![item("T1", "http://site.example/1", "<pubDate>gestern</pubDate>"); 2];
     items.extend(vec!["<item><title>None</title></item>".to_owned(); 150]);
     let fetched = feed.gives(&items);
-    assert_eq!(
-        fetched.warnings,
-        [
-            "entry 1: its date cannot be read: gestern: the post gets the time of the fetch",
-            "entry 2: an earlier one has the same id or address, and counts"
-        ]
-    );
+    let expected = [
+        "entry 1: its date cannot be read: gestern: the post gets the time of the fetch",
+        "entry 2: an earlier one has the same id or address, and counts",
+    ];
+    assert_eq!(fetched.warnings, expected);
     assert_eq!((fetched.errors.len(), &*fetched.errors[99].reason), (101, "it has no address"));
     assert_eq!(fetched.errors[100].reason, "50 more entries, up to this one, were left out");
 }

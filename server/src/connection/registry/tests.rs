@@ -32,10 +32,8 @@ async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network()
     assert!(!many.iter().any(is_closing));
     let newcomer = admit("203.0.113.1");
     assert!(newcomer.is_scarce && !is_closing(&newcomer) && !is_closing(&other));
-    assert_eq!(
-        many.iter().map(is_closing).collect::<Vec<_>>(),
-        [false, false, true, false, false, false, false]
-    );
+    let closing: Vec<_> = (0..7).filter(|host| is_closing(&many[*host])).collect();
+    assert_eq!(closing, [2]);
     drop((running, many, other, newcomer));
     let entries = connections.entries();
     assert!(entries.open.is_empty() && entries.counts.iter().all(HashMap::is_empty));

@@ -114,10 +114,8 @@ async fn one_network_cannot_fill_the_queue_for_others() {
     until(&turns, |waiting, _| waiting == 2).await;
     assert!(matches!(sign_ups.run_for(client(66), || Ok(())).await, Err(Error::Overloaded)));
     let sign_in = queue(Kind::SignIn, 1, "sign-in");
-    assert!(
-        matches!(second.await.unwrap(), Err(Error::Overloaded)),
-        "the newest job of the flood is displaced"
-    );
+    // The newest job of the flood is displaced.
+    assert!(matches!(second.await.unwrap(), Err(Error::Overloaded)));
     drop(release);
     first.await.unwrap().unwrap();
     sign_in.await.unwrap().unwrap();

@@ -171,14 +171,11 @@ fn a_term_searched_more_than_usual_is_marked() {
     stage.keys(&["6", "vvv"]);
     stage.tick(0);
     let analytics = stage.seen();
-    let figures = |term: &str| -> Vec<String> {
+    let figures = ["eclipse", "library"].map(|term| {
         let line = analytics.lines().find(|line| line.contains(term)).unwrap();
-        line.split_whitespace().skip(1).take(2).map(str::to_owned).collect()
-    };
-    assert_eq!(
-        (figures("eclipse"), figures("library")),
-        (vec!["3".into(), "3".into()], vec!["1".into(), "0".into()])
-    );
+        line.split_whitespace().skip(1).take(2).collect::<Vec<_>>()
+    });
+    assert_eq!(figures, [["3", "3"], ["1", "0"]]);
 }
 
 #[test]
