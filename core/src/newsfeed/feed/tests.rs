@@ -58,11 +58,8 @@ fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedPage>, limit: i64) -> Vec<S
     let mut all = Vec::new();
     let mut next: Option<String> = None;
     loop {
-        let answer = json(page(&Page {
-            limit: next.is_none().then_some(limit),
-            next: next.as_deref(),
-            ..Page::default()
-        }));
+        let limit = next.is_none().then_some(limit);
+        let answer = json(page(&Page { limit, next: next.as_deref(), ..Page::default() }));
         all.extend(ids(&answer));
         match answer["next"].as_str() {
             Some(text) => next = Some(text.to_owned()),

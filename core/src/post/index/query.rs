@@ -266,10 +266,8 @@ mod tests {
                 condition(&[&sea], &["sea"], 1.0),
             ]
         );
-        assert_eq!(
-            query(&["sea"], &[]).conditions(None, 10.0),
-            [condition(&["\u{e002}sea"], &[], 0.2), condition(&["sea"], &[], 1.0)]
-        );
+        let expected = [condition(&["\u{e002}sea"], &[], 0.2), condition(&["sea"], &[], 1.0)];
+        assert_eq!(query(&["sea"], &[]).conditions(None, 10.0), expected);
         let korean = query(&["도서관에서", "도서관"], &[]);
         let pairs = ["\u{e000}도서", "\u{e000}서관"];
         assert_eq!(

@@ -47,11 +47,8 @@ fn failures_are_shown_and_repeated_more_rarely() {
 #[test]
 fn a_source_that_fails_for_two_weeks_is_told_once() {
     let service = reading();
-    let hook = webhook::Add {
-        name: "ops".into(),
-        url: "https://ops.example.org/".into(),
-        events: vec!["source.failing".into()],
-    };
+    let (url, events) = ("https://ops.example.org/".into(), vec!["source.failing".into()]);
+    let hook = webhook::Add { name: "ops".into(), url, events };
     service.call(&Caller::Operator, hook).unwrap();
     let told = || service.call(&Caller::Operator, ListDeliveries {}).unwrap().deliveries.len();
     let site = Site::start();

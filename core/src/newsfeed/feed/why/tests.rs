@@ -21,19 +21,19 @@ fn service_of(change: fn(&mut Feed)) -> Service {
 }
 
 /// Settings in which only one signal counts.
-fn only(feed: &mut Feed) {
+fn only(feed: &mut Feed, weight: fn(&mut Feed) -> &mut f64) {
     feed.interest_weight = 0.0;
     feed.near_weight = 0.0;
     feed.novel_weight = 0.0;
     feed.recent_weight = 0.0;
     feed.popular_weight = 0.0;
     feed.together_weight = 0.0;
+    *weight(feed) = 1.0;
 }
 
 /// Settings in which only the interest counts, and of it only the shares of topics, tags and words.
 fn only_interest(feed: &mut Feed, shares: [f64; 3]) {
-    only(feed);
-    feed.interest_weight = 1.0;
+    only(feed, |feed| &mut feed.interest_weight);
     feed.interest.meaning_share = 0.0;
     [feed.interest.topic_share, feed.interest.tag_share, feed.interest.word_share] = shares;
 }
@@ -146,10 +146,7 @@ fn a_search_is_named_if_no_own_post_is_near() {
 
 #[test]
 fn the_nearest_own_post_and_what_others_did_name_an_own_post() {
-    let service = service_of(|feed| {
-        only(feed);
-        feed.near_weight = 1.0;
-    });
+    let service = service_of(|feed| only(feed, |feed| &mut feed.near_weight));
     publish(&service, "Owl feathers", &[], &[]);
     let owl = publish(&service, "Feathers of an owl", &[], &[]);
     let soup = publish(&service, "A soup", &[], &[]);
@@ -160,10 +157,7 @@ fn the_nearest_own_post_and_what_others_did_name_an_own_post() {
     assert_eq!(near.text, "because you viewed “Feathers of an owl”");
     assert_eq!(near.shares, SignalShares { near: 1.0, ..SignalShares::default() });
 
-    let service = service_of(|feed| {
-        only(feed);
-        feed.together_weight = 1.0;
-    });
+    let service = service_of(|feed| only(feed, |feed| &mut feed.together_weight));
     let one = publish(&service, "One", &["a"], &[]);
     let two = publish(&service, "Two", &["b"], &[]);
     let three = publish(&service, "Three", &["c"], &[]);
