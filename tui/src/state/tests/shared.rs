@@ -33,7 +33,7 @@ fn a_notice_gets_dates_a_topic_a_pin_and_its_readers() {
     assert_eq!(placement.members_only.activation(), 1);
 
     // Fields that are not changed stay, and an emptied field has no limit.
-    stage.keys(&["e", "Tab", "Tab"]).sees("2026-12-24 18:00");
+    stage.keys(&["e", "Tab", "Tab"]).sees("Edit the notice").sees("2026-12-24 18:00");
     stage.keys(&["Down", "Ctrl-U", "Down", "Down", "Down", " ", "Ctrl-S"]);
     let placement = &stage.notices()[0].placement;
     assert_eq!((placement.visible_from.is_some(), placement.visible_until), (true, None));
