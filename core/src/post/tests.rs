@@ -242,19 +242,6 @@ fn acts_dated_in_the_future_keep_no_post_on_top() {
 }
 
 #[test]
-fn likes_and_views_of_a_removed_member_stay_counted() {
-    let service = testing::service();
-    let id = insert_one(&service, "1");
-    let ann = service.member("ann");
-    like(&service, &ann, &id).wait().unwrap();
-    view(&service, &ann, &id).wait().unwrap();
-    let before = row(&service, &id);
-    service.call(&ann, crate::profile::Remove {}).unwrap();
-    assert_eq!(row(&service, &id), before);
-    assert!(matches!(like(&service, &ann, &id).wait(), Err(Error::BadToken)));
-}
-
-#[test]
 fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     let service = testing::service();
     let mut ids = Vec::new();

@@ -56,14 +56,6 @@ fn a_topic_shows_its_posts_newest_first_ties_by_the_greatest_id() {
 }
 
 #[test]
-fn a_tag_with_the_name_of_a_topic_shows_a_post_once() {
-    let post = FeedRow { tag: vec!["a".into(), "b".into()], ..row_at(1, 5, "a") };
-    let index = index(None, vec![post], &[]);
-    assert_eq!(keys(&index, index.topic("a").unwrap()), [1]);
-    assert_eq!(keys(&index, index.topic("b").unwrap()), [1]);
-}
-
-#[test]
 fn the_hottest_come_first_and_posts_without_acts_follow_newest_first() {
     let hot = |key, heat| FeedRow { heat: Some(heat), ..row_at(key, 5, "a") };
     let index =
