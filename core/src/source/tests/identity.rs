@@ -118,8 +118,8 @@ fn the_feed_of_a_site_that_moves_does_not_come_twice() {
     // The address is the id, too, as many programs write it.
     let all = |at: &str| {
         let items = [1, 2].map(|n| item("News", &format!("{at}/{n}"), &format!("<guid>{at}/{n}</guid>")));
-        feed.site
-            .gives("/feed", &rss(&items).replace("<link>http://site.example/<", &format!("<link>{at}/<")));
+        let moved = rss(&items).replace("<link>http://site.example/<", &format!("<link>{at}/<"));
+        feed.site.gives("/feed", &moved);
         fetch(&feed.service, &feed.id)
     };
     assert_eq!(counts(&all("http://site.example")), [2, 0, 0]);

@@ -131,22 +131,20 @@ fn a_subscription_ends_with_the_address_of_its_source() {
 fn signatures_of_all_methods_are_read() {
     // RFC 2202 and RFC 4231, test case 2.
     let body = b"what do ya want for nothing?";
-    for (signature, expected) in [
-        ("sha1=effcdf6ae5eb2fa2d27416d5f184df9c259a7c79", true),
-        ("sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843", true),
-        (
-            "SHA384=af45d2e376484031617f78d2b58a6b1b9c7ef464f5a01b47e42ec3736322445e8e2240ca5e69e2c78b3239ecfab21649",
-            true,
-        ),
-        (
-            "sha512=164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737",
-            true,
-        ),
-        ("sha1=effcdf6ae5eb2fa2d27416d5f184df9c259a7c78", false),
-        ("sha256=5bdc", false),
-        ("sha256=xyz", false),
-        ("effcdf6ae5eb2fa2d27416d5f184df9c259a7c79", false),
+    for signature in [
+        "sha1=effcdf6ae5eb2fa2d27416d5f184df9c259a7c79",
+        "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+        "SHA384=af45d2e376484031617f78d2b58a6b1b9c7ef464f5a01b47e42ec3736322445e8e2240ca5e69e2c78b3239ecfab21649",
+        "sha512=164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737",
     ] {
-        assert_eq!(is_signed(signature, "Jefe", body), expected, "{signature}");
+        assert!(is_signed(signature, "Jefe", body), "{signature}");
+    }
+    for wrong in [
+        "sha1=effcdf6ae5eb2fa2d27416d5f184df9c259a7c78",
+        "sha256=5bdc",
+        "sha256=xyz",
+        "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79",
+    ] {
+        assert!(!is_signed(wrong, "Jefe", body), "{wrong}");
     }
 }
