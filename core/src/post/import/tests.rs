@@ -83,18 +83,12 @@ fn a_bad_line_is_reported_with_its_number_and_others_are_imported() {
         (r#"{"title": 5, "url": "https://b.kr"}"#, "title is not a text in quotes"),
         (r#"{"title": "a", "url": "https://b.kr", "topic": [1]}"#, "topic is not a list of texts in quotes"),
         (r#"{"title": "a", "url": "https://b.kr", "view": 1.5}"#, "view is not a whole number"),
-        (
-            r#"{"title": "a", "url": "https://b.kr", "view": -1}"#,
-            "view is a whole number, 0 to 9007199254740992",
-        ),
+        (r#"{"title":"a","url":"https://b.kr","view":-1}"#, "view is a whole number, 0 to 9007199254740992"),
         (r#"{"title": "a", "title": "b", "url": "https://b.kr"}"#, "a field is given twice"),
         (r#"{"title": "a"}"#, "url is missing: it identifies the post"),
         (r#"{"url": "https://b.kr"}"#, "title is missing, and there is no post with this url yet"),
         (r#"{"title": "", "url": "https://b.kr"}"#, "title is 1 to 300 characters on one line"),
-        (
-            r#"{"title": "a", "url": "https://b.kr", "date": "x"}"#,
-            "date is written like 2026-11-20T08:36:00Z",
-        ),
+        (r#"{"title":"a","url":"https://b.kr","date":"x"}"#, "date is written like 2026-11-20T08:36:00Z"),
         (
             r#"{"_id": "x", "title": "a", "url": "https://b.kr"}"#,
             "_id is 24 hex digits; leave it out for a new one",
