@@ -99,21 +99,6 @@ fn list(Session { service, out }: &Session) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
-    use clap::CommandFactory as _;
-
-    #[test]
-    fn the_help_describes_every_scope() {
-        let mut command = Cli::command();
-        for (group, name) in [("key", "add"), ("member", "role"), ("invitation", "add")] {
-            let group = command.find_subcommand_mut(group).unwrap();
-            let help = group.find_subcommand_mut(name).unwrap().render_long_help().to_string();
-            for scope in Scope::ALL {
-                let line = format!("  {:14}  {}", scope.name(), scope.help());
-                assert!(help.contains(&line), "{line}\n{help}");
-            }
-        }
-    }
 
     #[test]
     fn an_expiry_is_days_or_a_date() {

@@ -283,9 +283,4 @@ mod tests {
         assert!(is_own(Some("ann"), "ANN"));
         assert!(!is_own(Some("ann"), "ben") && !is_own(None, "ann"));
     }
-
-    #[test]
-    fn lines_are_counted_at_their_ends() {
-        assert_eq!([&b""[..], b"a", b"a\n", b"a\nb", b"\n\n"].map(line_ends), [0, 0, 1, 1, 2]);
-    }
 }

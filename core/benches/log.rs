@@ -8,15 +8,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use tidings_core::Tidings;
 use tidings_core::account::{Caller, SignUp};
-use tidings_core::analysis::{
-    self, Communication, GetDaysAgo, GetDevices, GetLog, GetRealtime, GetSummary, Operation,
-};
+use tidings_core::analysis::{self, Communication, GetDaysAgo, GetLog, GetSummary, Operation};
 use tidings_core::answer::SUCCESS;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
 use tidings_core::stats::Stats;
-use tidings_core::{Tidings, search};
 
 /// The number of frequent members. One more member is rare.
 const MEMBERS: usize = 40;
@@ -143,26 +141,12 @@ fn measure(tidings: &Tidings, lines: u64) {
     let (frequent, rare) = (user("2000007"), user("2000040"));
     let both = analysis::GetLogUserDate { user_id: "2000007".into(), months, days, hours, limit };
     let both = time(|| drop(tidings.call(op, both.clone()).expect("the log is read")));
-    let (summary, days, devices) = (
-        uncached(tidings, &GetSummary {}),
-        uncached(tidings, &GetDaysAgo { days: 30 }),
-        uncached(tidings, &GetDevices {}),
-    );
-    let mut searched = 0;
-    let realtime = time(|| {
-        searched += 1;
-        search::log(tidings, op, None, &format!("term {}", searched % 40)).wait().expect("the store writes");
-        tidings.call(op, GetRealtime {}).expect("the store answers");
-    });
+    let (summary, days) = (uncached(tidings, &GetSummary {}), uncached(tidings, &GetDaysAgo { days: 30 }));
     eprintln!(
         "{lines:>10} lines: 100 of a period {date:?}, of a frequent member {frequent:?}, of a rare member {rare:?}, of a \
          member in a period {both:?}"
     );
-    eprintln!(
-        "{:>10} with a commit: get_analysis {summary:?}, 30 days ago {days:?}, get_device {devices:?}, \
-         get_search_realtime {realtime:?}",
-        ""
-    );
+    eprintln!("{:>10} with a commit: get_analysis {summary:?}, 30 days ago {days:?}", "");
 }
 
 /// Prints the median and the longest wait of consecutive acts while `continues` returns true.

@@ -1,18 +1,14 @@
-//! Measures training and similar words: `cargo bench -p tidings-core --bench words`.
+//! Measures training: `cargo bench -p tidings-core --bench words`.
 
 use std::fmt::Write as _;
-use std::hint::black_box;
 
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
 use tempfile::TempDir;
 use tidings_core::account::Caller;
 use tidings_core::{Tidings, post, words};
 
 /// The number of posts to train on.
 const POSTS: u64 = if cfg!(debug_assertions) { 500 } else { 10_000 };
-/// The number of words and dimensions of a large model.
-const WORDS: u64 = if cfg!(debug_assertions) { 1_000 } else { 100_000 };
-const DIMENSIONS: u64 = 200;
 
 /// Returns a pseudo-random number that depends on `n` only.
 fn mixed(n: u64) -> u64 {
@@ -70,53 +66,5 @@ fn training(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn similar(criterion: &mut Criterion) {
-    let (mut lines, mut vectors) = (String::new(), String::new());
-    for n in 0..WORDS / 40 {
-        let text: Vec<String> = (0..40).map(|at| name(40 * n + at)).collect();
-        writeln!(lines, r#"{{"title":"Post","post":"{}","url":"https://a.example/{n}"}}"#, text.join(" "))
-            .expect("writing to a string does not fail");
-    }
-    for word in 0..WORDS {
-        vectors += &name(word);
-        for at in 0..DIMENSIONS {
-            // The words of a group of fifty have similar directions.
-            let group = mixed(word / 50 * 1_000 + at) % 2_000;
-            let own = mixed(word * 1_000_003 + at) % 2_000;
-            write!(vectors, " {}", group + own / 2).expect("writing to a string does not fail");
-        }
-        vectors.push('\n');
-    }
-    let (tidings, _dir) = open(&lines);
-    words::load(&tidings, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).expect("the vectors are valid");
-    let found = tidings
-        .call(&Caller::Guest, words::FindSimilar { search: name(7) })
-        .expect("the search is valid")
-        .similarity_word;
-    assert_eq!(found[0].words.len(), tidings.config().words.similar);
-    let mut n = 0;
-    let mut next = move |mistyped: bool| {
-        n += 1;
-        let token = |k: u64| {
-            let mut token = name(mixed(3 * n + k) % WORDS);
-            if mistyped {
-                token.insert(3, 'q');
-            }
-            token
-        };
-        format!("{} {} {}", token(0), token(1), token(2))
-    };
-    let mut find = |name: &str, mistyped: bool| {
-        criterion.bench_function(&format!("similar words of three {name} among {WORDS}"), |bencher| {
-            let similar = |search: String| {
-                tidings.call(&Caller::Guest, words::FindSimilar { search: black_box(search) })
-            };
-            bencher.iter_batched(|| next(mistyped), similar, BatchSize::SmallInput);
-        });
-    };
-    find("words", false);
-    find("mistyped words", true);
-}
-
-criterion_group!(benches, training, similar);
+criterion_group!(benches, training);
 criterion_main!(benches);

@@ -134,16 +134,6 @@ mod tests {
     use crate::keys::tests::TOGETHER;
 
     #[test]
-    fn at_80_columns_the_tabs_have_every_name() {
-        let area = areas(Rect::new(0, 0, 80, 24)).tabs;
-        for (current, open_feedback) in [(0, 0), (5, 1), (8, 1_000)] {
-            for ((_, tab), title) in tabs(area, current, open_feedback).iter().zip(TITLES) {
-                assert!(tab.contains(title), "{tab:?}");
-            }
-        }
-    }
-
-    #[test]
     fn at_80_columns_the_footer_has_every_key_of_the_screen() {
         let foot = areas(Rect::new(0, 0, 80, 24)).foot;
         for tables in TOGETHER {

@@ -216,7 +216,6 @@ mod tests {
         let profiles = parse(FILE).unwrap();
         assert!(parse(&profiles.to_toml().unwrap()) == Ok(parse(FILE).unwrap()));
         assert!(parse(&Profiles::default().to_toml().unwrap()) == Ok(Profiles::default()));
-        insta::assert_snapshot!(profiles.to_toml().unwrap().as_str());
     }
 
     #[test]
@@ -241,11 +240,8 @@ mod tests {
         let here: Address = "http://127.0.0.1:8080/".parse().unwrap();
         assert_eq!(name(profiles.at(&news, None)), "ann@news.example.org");
         assert_eq!(name(profiles.at(&news, Some("BEN"))), "ben");
-        assert_eq!(
-            name(profiles.at(&news, Some("cem"))),
-            "none",
-            "an earlier version kept secrets elsewhere"
-        );
+        let elsewhere = name(profiles.at(&news, Some("cem")));
+        assert_eq!(elsewhere, "none", "an earlier version kept secrets elsewhere");
         assert_eq!(name(profiles.at(&here, None)), "here", "nobody administers there");
         assert_eq!(name(profiles.at(&here, Some("ben"))), "none");
         assert!(profiles.is_default("ann@news.example.org") && profiles.is_default("here"));

@@ -161,13 +161,11 @@ mod tests {
     #[test]
     fn a_setting_without_effect_is_named_with_the_reason() {
         let warnings = |given: &[_]| settings(given, Source::Flag).without_effect(|name| name == "RUST_LOG");
-        assert_eq!(
-            warnings(&[("verifier-url", "https://a.example"), ("log-level", "warn")]),
-            [
-                "--verifier-url has no effect, because verifier is roster",
-                "--log-level has no effect, because RUST_LOG is set"
-            ]
-        );
+        let expected = [
+            "--verifier-url has no effect, because verifier is roster",
+            "--log-level has no effect, because RUST_LOG is set",
+        ];
+        assert_eq!(warnings(&[("verifier-url", "https://a.example"), ("log-level", "warn")]), expected);
         assert!(warnings(&[("verifier", "http"), ("verifier-url", "https://a.example")]).is_empty());
     }
 
@@ -183,10 +181,8 @@ mod tests {
     fn an_unknown_variable_is_named() {
         let known = known_variables(&Command::new("tidings"));
         let of = |name: &str, value: &str| unknown(&[(name.to_owned(), value.to_owned())], &known);
-        assert_eq!(
-            of("TIDINGS_LISTN", "8080"),
-            ["the variable TIDINGS_LISTN is unknown and has no effect; do you mean TIDINGS_LISTEN?"]
-        );
+        let meant = "the variable TIDINGS_LISTN is unknown and has no effect; do you mean TIDINGS_LISTEN?";
+        assert_eq!(of("TIDINGS_LISTN", "8080"), [meant]);
         assert_eq!(of("TIDINGS_QQQQ", "x"), ["the variable TIDINGS_QQQQ is unknown and has no effect"]);
         assert_eq!(of("TIDINGS_PORT", "8080").len(), 1);
         for (name, value) in [

@@ -27,11 +27,9 @@ fn the_defaults_keep_their_own_rules() {
 #[test]
 fn a_password_in_the_address_of_a_mail_server_is_not_shown() {
     let settings = settings(&[("smtp-url", "smtp://ann:secret@mail.example.org")], Source::Environment);
-    assert_eq!(
-        settings.core().unwrap_err().message,
-        "invalid value 'smtp://ann:***@mail.example.org' for TIDINGS_SMTP_URL: must not have the password: \
-         name a file with it in smtp-password-file"
-    );
+    let refused = "invalid value 'smtp://ann:***@mail.example.org' for TIDINGS_SMTP_URL: must not have the password: \
+                   name a file with it in smtp-password-file";
+    assert_eq!(settings.core().unwrap_err().message, refused);
 }
 
 #[test]

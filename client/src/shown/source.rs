@@ -99,10 +99,4 @@ mod tests {
         assert!(told.ends_with(end), "{told}");
         assert_eq!(state(&Source { state: SourceState::Paused, ..failing }), "paused");
     }
-
-    #[test]
-    fn what_a_fetch_has_brought_is_counted() {
-        let fetched = Fetched { inserted: 2, skipped: 1_017, ..Fetched::default() };
-        assert_eq!(brought(&fetched), "2 new, 0 changed, 1,017 already there");
-    }
 }

@@ -47,10 +47,8 @@ fn listener() -> TcpListener {
 fn serve(mut stream: TcpStream, streams: &Sender<TcpStream>, events: &str) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let path = lines.next().unwrap_or_default();
-    assert_eq!(
-        lines.by_ref().take_while(|line| !line.is_empty()).filter(|line| line.contains("Bearer")).count(),
-        1
-    );
+    let head = lines.by_ref().take_while(|line| !line.is_empty());
+    assert_eq!(head.filter(|line| line.contains("Bearer")).count(), 1);
     let body = match path.as_str() {
         path if path.contains("/events?events=changes ") && events.is_empty() => {
             stream

@@ -84,10 +84,8 @@ mod tests {
         let address = Url::parse("https://a.example/x").unwrap();
         let found = discover(page.as_bytes(), &Source { charset: None, address: Some(&address) });
         let shown: Vec<(&str, &str)> = found.iter().map(|link| (link.url.as_str(), &*link.title)).collect();
-        assert_eq!(
-            shown,
-            [("https://a.example/blog/feed.xml", "News & more"), ("https://b.example/atom", "")]
-        );
+        let expected = [("https://a.example/blog/feed.xml", "News & more"), ("https://b.example/atom", "")];
+        assert_eq!(shown, expected);
         assert!(discover(b"plain text", &Source::default()).is_empty());
     }
     #[test]

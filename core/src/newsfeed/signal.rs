@@ -205,11 +205,6 @@ mod tests {
     }
 
     #[test]
-    fn no_weight_is_above_1_before_others_are_learned() {
-        assert!(Weights::of(&Feed::default()).iter().all(|(_, weight)| weight <= 1.0));
-    }
-
-    #[test]
     fn learned_weights_are_for_members_with_posts_and_without_signals_that_are_off() {
         let config = Feed { popular_weight: 0.0, ..Feed::default() };
         let scoring = Scoring::learned(Weights([0.5; SIGNALS]), &config);

@@ -213,14 +213,10 @@ mod tests {
 
     #[test]
     fn raw_html_is_text() {
-        assert_eq!(
-            html("a <b onclick=\"x()\">c</b>"),
-            "<p>a &lt;b onclick=&quot;x()&quot;&gt;c&lt;/b&gt;</p>\n"
-        );
-        assert_eq!(
-            html("<script>\nalert(1)\n</script>"),
-            "<p>&lt;script&gt;\nalert(1)\n&lt;/script&gt;</p>\n"
-        );
+        let bold = html("a <b onclick=\"x()\">c</b>");
+        assert_eq!(bold, "<p>a &lt;b onclick=&quot;x()&quot;&gt;c&lt;/b&gt;</p>\n");
+        let script = html("<script>\nalert(1)\n</script>");
+        assert_eq!(script, "<p>&lt;script&gt;\nalert(1)\n&lt;/script&gt;</p>\n");
     }
 
     #[test]

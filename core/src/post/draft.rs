@@ -354,24 +354,17 @@ mod tests {
     fn a_new_post_needs_a_title_and_a_url_and_has_a_date() {
         let draft = Draft { end_date: Some("2027-01-01".into()), ..draft("  서울 ", "https://a.kr") };
         let new = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
-        assert_eq!(
-            (new.title.as_str(), new.date, new.post.as_str()),
-            ("서울", Timestamp::from_millis(7), "")
-        );
+        assert_eq!((&*new.title, new.date, &*new.post), ("서울", Timestamp::from_millis(7), ""));
         assert!(new.end_date.is_some());
-        let without = Draft { title: None, ..draft.clone() };
-        assert!(Change::parse(&without).unwrap().of_new(Timestamp::from_millis(7)).is_err());
-        let without = Draft { url: None, ..draft };
-        assert!(Change::parse(&without).unwrap().of_new(Timestamp::from_millis(7)).is_err());
+        for without in [Draft { title: None, ..draft.clone() }, Draft { url: None, ..draft }] {
+            assert!(Change::parse(&without).unwrap().of_new(Timestamp::from_millis(7)).is_err());
+        }
     }
 
     #[test]
     fn a_change_leaves_other_fields_alone() {
-        let draft = Draft {
-            post: Some("text".into()),
-            end_date: Some("2027-01-01".into()),
-            ..draft("a", "https://a.kr")
-        };
+        let (post, end_date) = (Some("text".into()), Some("2027-01-01".into()));
+        let draft = Draft { post, end_date, ..draft("a", "https://a.kr") };
         let old = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
         let new = given(|draft| draft.end_date = Some(String::new())).unwrap().onto(&old);
         assert_eq!(new, Content { end_date: None, ..old });
@@ -382,12 +375,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_draft_panics_and_accepted_drafts_keep_the_rules(text in ".{0,400}", list: Vec<String>) {
-            let draft = Draft {
-                title: Some(text.clone()),
-                post: Some(text.clone()),
-                topic: Some(list.clone()),
-                ..Draft::default()
-            };
+            let (title, post) = (Some(text.clone()), Some(text.clone()));
+            let draft = Draft { title, post, topic: Some(list), ..Draft::default() };
             if let Ok(change) = Change::parse(&draft) {
                 prop_assert!(change.title.is_some_and(|title| TITLE.hold(&title) && title.trim() == title));
                 prop_assert!(change.topic.is_some_and(|names| names.iter().all(|name| NAME.hold(name))));

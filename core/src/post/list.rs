@@ -143,14 +143,9 @@ mod tests {
     use crate::testing::{self, Service, draft, service};
 
     fn publish(service: &Service, title: &str, date: &str, topic: &str) -> String {
-        testing::publish(
-            service,
-            Draft {
-                date: Some(date.into()),
-                end_date: Some("2026-01-01".into()),
-                ..draft(title, format!("https://example.org/{title}")).with_topic(topic)
-            },
-        )
+        let (date, end_date) = (Some(date.into()), Some("2026-01-01".into()));
+        let named = draft(title, format!("https://example.org/{title}")).with_topic(topic);
+        testing::publish(service, Draft { date, end_date, ..named })
     }
 
     fn titles(service: &Service, query: &List) -> (Vec<String>, Option<String>) {
@@ -171,19 +166,6 @@ mod tests {
         publish(&service, "p4", "2025-02-01", "news");
         query.next = next;
         assert_eq!(titles(&service, &query), (vec!["p2".into(), "p0".into()], None));
-    }
-
-    #[test]
-    fn a_list_can_be_limited_to_a_topic() {
-        let service = service();
-        for (title, topic) in [("a", "news"), ("b", "sport"), ("c", "news")] {
-            publish(&service, title, "2025-01-01", topic);
-        }
-        let of = |topic: &str| titles(&service, &List { topic: Some(topic.into()), ..List::default() }).0;
-        assert_eq!(
-            (of("news"), of("sport"), of("none")),
-            (vec!["c".into(), "a".into()], vec!["b".into()], vec![])
-        );
     }
 
     #[test]
@@ -209,15 +191,11 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_next_or_limit_is_refused() {
+    fn an_invalid_next_is_refused() {
         let service = service();
         for next in ["", "1", "1.x", "x.6560c1a2ffeeddccbbaa0001"] {
             let query = List { next: Some(next.into()), ..List::default() };
             assert!(matches!(service.call(&Caller::Guest, query), Err(Error::BadRequest(_))), "{next}");
-        }
-        for limit in [0, 1_001] {
-            let query = List { limit: Some(limit), ..List::default() };
-            assert!(matches!(service.call(&Caller::Guest, query), Err(Error::BadRequest(_))), "{limit}");
         }
     }
 }

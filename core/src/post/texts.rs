@@ -75,12 +75,12 @@ mod tests {
         let service = testing::service();
         let id = publish(&service, draft("One", "https://a.example/1"));
         assert_eq!(changes_of(&service), 1);
-        let tags = Draft { tag: Some(vec!["news".into()]), ..Draft::default() };
-        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft: tags.clone() }).unwrap();
+        let update =
+            |draft| service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
+        update(Draft { tag: Some(vec!["news".into()]), ..Draft::default() });
         post::view(&service, &Caller::Guest, &id).wait().unwrap();
         assert_eq!(changes_of(&service), 1);
-        let title = Draft { title: Some("Two".into()), ..Draft::default() };
-        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft: title.clone() }).unwrap();
+        update(Draft { title: Some("Two".into()), ..Draft::default() });
         assert_eq!(changes_of(&service), 2);
         service.call(&Caller::Operator, post::Remove { post_obi: id.clone() }).unwrap();
         assert_eq!(changes_of(&service), 3);

@@ -234,11 +234,8 @@ mod tests {
     #[test]
     fn parts_of_an_unknown_word_are_other_forms_and_those_of_a_known_one_count_less() {
         let service = service(&["data base", "notebook", "note", "book"], "2 2\ndata 1 0\nbase 0 1\n");
-        let found = all_terms(&service, "database");
-        assert_eq!(
-            found,
-            Terms { words: strings(&["database"]), forms: strings(&["data", "base"]), similar: Vec::new() }
-        );
+        let (words, forms) = (strings(&["database"]), strings(&["data", "base"]));
+        assert_eq!(all_terms(&service, "database"), Terms { words, forms, similar: Vec::new() });
         let vectors = "3 3\nnote 1 0 0\nbook 0 1 0\nnotebook 0 0 1\n";
         words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
         let found = all_terms(&service, "notebook");

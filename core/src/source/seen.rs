@@ -91,10 +91,8 @@ mod tests {
         assert!(seen.add(1, 10) && seen.add(2, 20) && !seen.add(1, 11));
         let read = Seen::unpack(&seen.pack());
         assert_eq!(read, seen);
-        assert_eq!(
-            [read.of(1, 10), read.of(1, 11), read.of(3, 1)],
-            [Known::Same, Known::Changed, Known::New]
-        );
+        let known = [(1, 10), (1, 11), (3, 1)].map(|(key, hash)| read.of(key, hash));
+        assert_eq!(known, [Known::Same, Known::Changed, Known::New]);
         assert_eq!(Seen::unpack("no Base64"), Seen::default());
     }
 

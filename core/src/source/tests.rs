@@ -12,7 +12,9 @@ use crate::base::clock::HOUR_MS;
 use crate::base::config::Config;
 use crate::post;
 use crate::record::error::Error;
+use crate::record::id::SourceKey;
 use crate::record::scope::Scope;
+use crate::store::{Isolation, Tx};
 use crate::testing::{NOW, Service, draft, eventually, publish, service, service_with};
 use crate::webhook::{self, ListDeliveries};
 
@@ -45,15 +47,21 @@ fn get(tidings: &Tidings, source: &str) -> Source {
 }
 
 fn unchanged(source: &str) -> Update {
-    Update {
-        source_obi: source.into(),
-        url: None,
-        name: None,
-        topic: None,
-        tag: None,
-        every: None,
-        adopt: None,
-    }
+    let (url, name, topic, tag, every, adopt) = (None, None, None, None, None, None);
+    Update { source_obi: source.into(), url, name, topic, tag, every, adopt }
+}
+
+fn remove(tidings: &Tidings, source: &str, with_posts: Option<i64>) {
+    tidings.call(&Caller::Operator, Remove { source_obi: source.into(), with_posts }).unwrap();
+}
+
+fn remove_post(tidings: &Tidings, id: &str) {
+    tidings.call(&Caller::Operator, post::Remove { post_obi: id.into() }).unwrap();
+}
+
+/// Returns the key of the only source.
+fn key_of_one(tidings: &Tidings) -> SourceKey {
+    tidings.store().read(|tx| tx.one("SELECT key FROM source", &[])?.take(0)).unwrap()
 }
 
 /// Returns the titles of all posts in order of their addresses.
@@ -94,12 +102,10 @@ fn posts_are_counted_although_the_fetch_that_brings_them_does_not_end() {
     site.gives("/feed", &atom("Campus", &[entry(1, "One"), entry(2, "Two")]));
     let source = add(&service, &site.url("/feed"));
     let reader = service.sources();
-    let key = service.store().read(|tx| tx.one("SELECT key FROM source", &[])?.take(0)).unwrap();
-    let record = reader.record(key).unwrap();
+    let record = reader.record(key_of_one(&service)).unwrap();
     let feed = atom("Campus", &[entry(1, "One")]);
-    let feed = super::run::read(feed.as_bytes(), None, &site.url("/feed").parse().unwrap()).unwrap();
-    super::arrive::write(&reader.store, &reader.clock, &record, feed, &mut super::seen::Seen::default())
-        .unwrap();
+    let feed = run::read(feed.as_bytes(), None, &site.url("/feed").parse().unwrap()).unwrap();
+    arrive::write(&reader.store, &reader.clock, &record, feed, &mut seen::Seen::default()).unwrap();
     assert_eq!((get(&service, &source).posts, get(&service, &source).last_news), (1, Some(NOW)));
     assert_eq!(counts(&fetch(&service, &source)), [1, 0, 1]);
     assert_eq!(get(&service, &source).posts, 2);
@@ -113,7 +119,7 @@ fn what_administrators_have_changed_stays() {
     let ids: Vec<String> = fetch(&service, &source).posts.into_iter().map(|post| post.id).collect();
     let draft = post::Draft { topic: Some(vec!["sport".into()]), ..post::Draft::default() };
     service.call(&Caller::Operator, post::Update { post_obi: ids[0].clone(), draft }).unwrap();
-    service.call(&Caller::Operator, post::Remove { post_obi: ids[1].clone() }).unwrap();
+    remove_post(&service, &ids[1]);
 
     site.gives("/feed", &atom("Campus", &[entry(1, "First"), entry(2, "Second")]));
     assert_eq!(counts(&fetch(&service, &source)), [0, 1, 1], "the removed post does not come back");
@@ -132,18 +138,16 @@ fn an_article_of_two_sources_is_one_post() {
     assert_eq!(counts(&fetch(&service, &one)), [1, 0, 0]);
     assert_eq!(counts(&fetch(&service, &two)), [1, 0, 1]);
     assert_eq!(titles(&service), ["Article", "Another"], "the first source keeps its post");
-    service.call(&Caller::Operator, Remove { source_obi: one, ..Remove::default() }).unwrap();
+    remove(&service, &one, None);
     assert_eq!(titles(&service), ["Article", "Another"], "the posts of a removed source stay");
 }
 
 #[test]
 fn a_source_changes_only_posts_of_its_own_until_it_adopts_them() {
     let (service, site) = (reading(), Site::start());
-    let insert = |url: String| {
+    for url in [site.url("/1"), "https://a.example/2".into()] {
         publish(&service, draft("By hand", url));
-    };
-    insert(site.url("/1"));
-    insert("https://a.example/2".into());
+    }
     let feed = |title: &str| {
         let entries = [entry(1, title).replace("https://a.example/1", &site.url("/1")), entry(2, title)];
         site.gives("/feed", &atom("Campus", &entries));
@@ -163,7 +167,7 @@ fn a_source_changes_only_posts_of_its_own_until_it_adopts_them() {
     service.call(&Caller::Operator, adopt).unwrap();
     assert_eq!(counts(&fetch(&service, &source)), [0, 1, 1], "the other address is on another host");
     assert_eq!(titles(&service), ["First", "By hand"]);
-    service.call(&Caller::Operator, Remove { source_obi: source, with_posts: Some(1) }).unwrap();
+    remove(&service, &source, Some(1));
     assert_eq!(titles(&service), ["By hand"]);
 }
 
@@ -218,12 +222,7 @@ fn lists_are_exported_and_imported() {
     assert!(exported.contains(outline), "{exported}");
     let again = import(&exported).unwrap();
     assert_eq!((again.inserted, again.skipped, again.errors), (0, 1, vec![]));
-    service
-        .call(
-            &Caller::Operator,
-            Remove { source_obi: "https://a.example/f?a=1&b=2".into(), ..Remove::default() },
-        )
-        .unwrap();
+    remove(&service, "https://a.example/f?a=1&b=2", None);
     assert_eq!(import(&exported).unwrap().inserted, 1);
     assert_eq!(service.call(&Caller::Operator, Export {}).unwrap().opml, exported);
     assert!(import("no list").is_err() && import(&"x".repeat(OPML_MAX + 1)).is_err());
@@ -262,11 +261,8 @@ fn a_feed_in_two_folders_gets_both_topics() {
 fn an_exported_list_has_only_characters_of_xml() {
     let service = service();
     add(&service, "https://a.example/f");
-    let sql = "UPDATE source SET title = $1";
-    service
-        .store()
-        .write(crate::store::Isolation::Alone, move |tx| tx.run(sql, &["A\u{1}\u{fffe}\u{ffff}B".into()]))
-        .unwrap();
+    let title = |tx: &mut dyn Tx| tx.run("UPDATE source SET title = $1", &["A\u{1}\u{fffe}\u{ffff}B".into()]);
+    service.store().write(Isolation::Alone, title).unwrap();
     let exported = service.call(&Caller::Operator, Export {}).unwrap().opml;
     assert!(exported.contains("text=\"AB\""), "{exported}");
 }
@@ -276,14 +272,12 @@ fn readers_do_not_see_the_query_of_a_feed() {
     let (service, site) = (reading(), Site::start());
     let url = site.url("/feed?token=secret");
     let shown = |home: &str| {
-        site.gives(
-            "/feed?token=secret",
-            &atom(&format!("A</title><link href='{home}'/><title>"), &[entry(1, home)]),
-        );
+        let title = format!("A</title><link href='{home}'/><title>");
+        site.gives("/feed?token=secret", &atom(&title, &[entry(1, home)]));
         let source = add(&service, &url);
         let id = fetch(&service, &source).posts.pop().unwrap().id;
         let post = service.call(&Caller::Guest, post::Get { post_obi: id }).unwrap().post;
-        service.call(&Caller::Operator, Remove { source_obi: source, with_posts: Some(1) }).unwrap();
+        remove(&service, &source, Some(1));
         post.source.unwrap().url
     };
     assert_eq!(shown(&url), site.url("/feed"));

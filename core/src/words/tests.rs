@@ -92,32 +92,6 @@ fn words_of_a_subject_are_similar_most_similar_first() {
 }
 
 #[test]
-fn each_token_has_its_words_in_the_order_of_the_search() {
-    let service = service();
-    let answer = service
-        .call(&Caller::Guest, FindSimilar { search: "Cargo, the OVEN cargo and 학교에서는 zzz".into() })
-        .unwrap();
-    let tokens: Vec<&str> = answer.similarity_word.iter().map(|token| &*token.token).collect();
-    assert_eq!(tokens, ["cargo", "oven", "학교에서는", "학교에서", "학교", "zzz"]);
-    let json = serde_json::to_value(&answer).unwrap();
-    let cargo = json["similarity_word"][0]["cargo"].as_array().unwrap();
-    let (word, similarity) = cargo[0].as_object().unwrap().iter().next().unwrap();
-    assert!(is_about(word, "rust") && similarity.as_f64().unwrap() >= 0.5);
-    assert_eq!(json["similarity_word"][5], serde_json::json!({"zzz": []}));
-}
-
-#[test]
-fn misspelled_and_inflected_words_find_the_intended_ones() {
-    let service = service();
-    for (typed, meant) in [("lightouse", "lighthouse"), ("compielr", "compiler"), ("도서관에서만", "도서관")]
-    {
-        for _ in 0..2 {
-            assert_eq!(words(&service, typed)[0], meant, "{typed}");
-        }
-    }
-}
-
-#[test]
 fn without_a_model_nothing_is_similar() {
     let service = testing::service();
     let found = service.call(&Caller::Guest, FindSimilar { search: "rust book".into() }).unwrap();
@@ -130,15 +104,6 @@ fn without_a_model_nothing_is_similar() {
 }
 
 #[test]
-fn a_search_out_of_its_bounds_is_refused() {
-    let service = testing::service();
-    for search in ["", " \n", "a\0", &"a".repeat(201)] {
-        assert!(matches!(similar(&service, search), Err(Error::BadRequest(_))), "{search:?}");
-    }
-    assert_eq!(similar(&service, &"a".repeat(200)).unwrap().len(), 1);
-}
-
-#[test]
 fn the_settings_bound_the_number_and_the_similarity_of_words() {
     let service =
         service_with(config::WordModel { similar: 2, similarity: 0.0, ..config::WordModel::default() });
@@ -147,18 +112,6 @@ fn the_settings_bound_the_number_and_the_similarity_of_words() {
     let strict = Config { words: strict, ..Config::default() };
     let strict = Tidings::builder(service.location()).config(strict).open().unwrap();
     assert!(words(&strict, "cargo").is_empty());
-}
-
-#[test]
-fn the_same_posts_and_seed_give_the_same_model() {
-    let text = |seed: u64| {
-        let service = service_with(config::WordModel { seed, ..config::WordModel::default() });
-        let mut text = Vec::new();
-        export(&service, &Caller::Operator, &mut text).unwrap();
-        text
-    };
-    assert_eq!(text(1), text(1));
-    assert_ne!(text(1), text(2));
 }
 
 #[test]
@@ -206,10 +159,8 @@ fn loaded_vectors_replace_learned_ones_and_only_words_of_posts_are_neighbours() 
     let mut text = Vec::new();
     export(&service, &Caller::Operator, &mut text).unwrap();
     assert!(text.starts_with(b"4 2\noven 1.00000 0.00000\nfjord 0."));
-    assert!(matches!(
-        load(&service, &Caller::Operator, &b"no vectors"[..], &mut |_| {}),
-        Err(Error::BadRequest(_))
-    ));
+    let refused = load(&service, &Caller::Operator, &b"no vectors"[..], &mut |_| {});
+    assert!(matches!(refused, Err(Error::BadRequest(_))));
     assert_eq!(words(&service, "oven"), ["harbour", "anchor"], "a failure changes nothing");
     trained(&service);
     assert!(is_about(&words(&service, "oven")[0], "cooking"));
@@ -232,15 +183,8 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
     import(&service, 40, 1);
     eventually(|| !words(&service, "cargo").is_empty());
     // Enough new posts to retrain the model: it has the new word.
-    let insert = |n: u8| {
-        publish(
-            &service,
-            draft(
-                "the ferris crate of rust and cargo, borrow trait macro ferris",
-                format!("https://new.example/{n}"),
-            ),
-        )
-    };
+    let title = "the ferris crate of rust and cargo, borrow trait macro ferris";
+    let insert = |n: u8| publish(&service, draft(title, format!("https://new.example/{n}")));
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());
     // When another process loads vectors, they replace the current model, and no training replaces them.

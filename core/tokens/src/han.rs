@@ -60,25 +60,11 @@ pub(super) fn is_han_or_kana(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn list(run: &str) -> Vec<String> {
-        let mut list = Vec::new();
-        pairs(run, &mut |pair: &str| list.push(pair.to_owned()));
-        list
-    }
-
     #[test]
     fn a_run_ends_where_another_script_or_a_sign_begins() {
         assert_eq!(split_before_run("rust入門"), ("rust", "入門"));
         assert_eq!(split_after_run("カ\u{309a}ナ・カナ"), ("カ\u{309a}ナ", "・カナ"));
         assert_eq!(split_after_run("々ー〇大学は학교"), ("々ー〇大学は", "학교"));
         assert_eq!(split_after_run("。東"), ("", "。東"));
-    }
-
-    #[test]
-    fn a_run_of_n_characters_has_n_minus_1_pairs_and_a_single_character_is_kept() {
-        assert_eq!(list("東京は"), ["東京", "京は"]);
-        assert_eq!(list("茶"), ["茶"]);
-        assert_eq!(list("カ\u{309a}"), ["カ"]);
-        assert!(list("").is_empty());
     }
 }

@@ -315,10 +315,4 @@ mod tests {
         }
         assert!(model.is_in_posts("data") && !model.is_in_posts("databas") && !model.is_in_posts("x"));
     }
-
-    #[test]
-    fn a_model_without_words_has_no_neighbours() {
-        let model = model(&[]);
-        assert!(model.number("rust").is_none() && model.neighbours("rust").is_empty());
-    }
 }

@@ -160,24 +160,13 @@ mod tests {
 
     use super::*;
 
-    const WORDS: [&str; 12] = [
-        "government",
-        "webassembly",
-        "assembly",
-        "survey",
-        "service",
-        "server",
-        "게임",
-        "사람",
-        "사람들은",
-        "도서관",
-        "학교는",
-        "음악",
-    ];
+    const WORDS: &str =
+        "government webassembly assembly survey service server 게임 사람 사람들은 도서관 학교는 음악";
 
-    fn like(word: &str) -> Vec<&str> {
-        let found = Subwords::of(WORDS.into_iter()).like(word);
-        found.into_iter().map(|(number, _)| WORDS[number as usize]).collect()
+    fn like(word: &str) -> Vec<&'static str> {
+        let words: Vec<&str> = WORDS.split(' ').collect();
+        let found = Subwords::of(words.iter().copied()).like(word);
+        found.into_iter().map(|(number, _)| words[number as usize]).collect()
     }
 
     #[test]

@@ -84,10 +84,4 @@ mod tests {
         assert_eq!(bits(&find(1)), bits(&find(1)));
         assert_ne!(bits(&find(1)), bits(&find(2)));
     }
-
-    #[test]
-    fn an_empty_matrix_has_no_singular_values() {
-        let nothing = truncated(&sparse(&[]), 10, 1, &mut ignore_progress).unwrap();
-        assert_eq!(nothing.columns, 0);
-    }
 }

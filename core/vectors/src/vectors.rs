@@ -101,14 +101,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cosine_depends_on_the_directions_only() {
-        let vectors = Vectors::of(&Tall::new(2, vec![3.0, 4.0, 0.3, 0.4, 4.0, -3.0, -3.0, -4.0]));
-        let between = |a, b| cosine(product(vectors.get(a), vectors.get(b)));
-        assert!((between(0, 1) - 1.0).abs() < 1e-4);
-        assert!(between(0, 2) < 1e-4 && between(0, 3) < f32::EPSILON);
-    }
-
-    #[test]
     fn vectors_without_a_direction_become_zero() {
         let mut vectors = Vectors::none(2);
         for odd in [[0.0, 0.0], [f32::NAN, 1.0], [f32::INFINITY, 0.0]] {

@@ -95,9 +95,7 @@ mod tests {
 
     #[test]
     fn a_share_is_short() {
-        assert_eq!(
-            [share(1, 3), share(3, 3), share(0, 0)].map(|share| share.to_string()),
-            ["0.3333", "1", "0"]
-        );
+        let shares = [share(1, 3), share(3, 3), share(0, 0)];
+        assert_eq!(shares.map(|share| share.to_string()), ["0.3333", "1", "0"]);
     }
 }

@@ -265,11 +265,11 @@ mod tests {
         began.elapsed().as_secs()
     }
 
-    /// Sends PINGs, which do not extend a timeout, for as long as the connection is open.
-    fn ping(mut client: DuplexStream) {
+    /// Sends a few bytes, such as PINGs, every so many seconds for as long as the connection is open.
+    fn ping(mut client: DuplexStream, seconds: u64) {
         tokio::spawn(async move {
             while client.write_all(b"ping").await.is_ok() {
-                sleep(Duration::from_secs(20)).await;
+                sleep(Duration::from_secs(seconds)).await;
             }
         });
     }
@@ -278,13 +278,9 @@ mod tests {
     async fn a_head_has_its_timeout_whether_it_begins_or_not() {
         let (mut server, _client, _) = connection();
         assert_eq!(time_until_closed(&mut server).await, 10);
-        let (mut server, mut client, _) = connection();
-        tokio::spawn(async move {
-            while client.write_all(b"x").await.is_ok() {
-                sleep(Duration::from_secs(3)).await;
-            }
-        });
-        assert!((10..=13).contains(&time_until_closed(&mut server).await), "byte by byte");
+        let (mut server, client, _) = connection();
+        ping(client, 3);
+        assert!((10..=13).contains(&time_until_closed(&mut server).await), "in small parts");
     }
 
     #[tokio::test(start_paused = true)]
@@ -323,7 +319,7 @@ mod tests {
         client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         server.read_exact(&mut [0; 24]).await.unwrap();
         drop(requests.begin(true));
-        ping(client);
+        ping(client, 20);
         assert!((75..=80).contains(&time_until_closed(&mut server).await));
     }
 
@@ -341,7 +337,7 @@ mod tests {
         for (parts, expected) in [(0, 75..=95), (3, 3 * 60 + 75..=3 * 60 + 115)] {
             let (mut server, client, connection) = connection();
             let _running = connection.begin(true);
-            ping(client);
+            ping(client, 20);
             tokio::spawn(async move {
                 for _ in 0..parts {
                     sleep(Duration::from_secs(60)).await;
@@ -356,7 +352,7 @@ mod tests {
     async fn writes_in_http2_do_not_extend_the_timeout() {
         let (mut server, client, connection) = connection();
         let _running = connection.begin(true);
-        ping(client);
+        ping(client, 20);
         let began = Instant::now();
         let error = loop {
             let mut piece = [0; 4];

@@ -170,11 +170,8 @@ mod tests {
         assert_eq!(slices.iter().map(Bytes::len).collect::<Vec<_>>(), [SLICE, SLICE, 1]);
         drop(body);
         slices.truncate(1);
-        assert_eq!(
-            (total.get(), connection.unsent.get()),
-            (LENGTH, LENGTH),
-            "one slice keeps all of the memory"
-        );
+        let unsent = (total.get(), connection.unsent.get());
+        assert_eq!(unsent, (LENGTH, LENGTH), "one slice keeps all of the memory");
         slices.clear();
         assert_eq!((total.get(), connection.unsent.get()), (0, 0));
     }

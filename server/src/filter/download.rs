@@ -131,14 +131,11 @@ mod tests {
     }
 
     fn insert_posts(service: &Service, number: usize) {
-        let lines: Vec<String> = (0..number)
-            .map(|n| {
-                format!(r#"{{"title":"{n}","url":"https://a.example/{n}","post":"{}"}}"#, "x".repeat(2_000))
-            })
-            .collect();
+        let text = "x".repeat(2_000);
+        let line = |n| format!(r#"{{"title":"{n}","url":"https://a.example/{n}","post":"{text}"}}"#);
+        let lines = (0..number).map(line).collect::<Vec<_>>().join("\n");
         let mut progress = tidings_core::import::to_the_end;
-        post::import(&service.tidings, &Caller::Operator, lines.join("\n").as_bytes(), &mut progress)
-            .unwrap();
+        post::import(&service.tidings, &Caller::Operator, lines.as_bytes(), &mut progress).unwrap();
     }
 
     #[tokio::test]

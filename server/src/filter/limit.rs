@@ -261,11 +261,8 @@ mod tests {
         }
         clock.advance(Duration::from_millis(2_001));
         limit.sweep();
-        assert_eq!(
-            limit.limiter.len(),
-            1,
-            "one client made two requests and has its burst again after two seconds"
-        );
+        // One client made two requests and has its burst again after two seconds.
+        assert_eq!(limit.limiter.len(), 1);
         clock.advance(Duration::from_secs(2));
         limit.sweep();
         assert!(limit.limiter.is_empty());

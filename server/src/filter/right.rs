@@ -65,9 +65,8 @@ mod tests {
 
     fn endless() -> StreamBody<impl stream::Stream<Item = Result<Frame<Bytes>, std::convert::Infallible>>> {
         use futures_util::StreamExt as _;
-        StreamBody::new(Box::pin(
-            stream::iter([Ok(Frame::data(Bytes::from_static(b"{")))]).chain(stream::pending()),
-        ))
+        let first = stream::iter([Ok(Frame::data(Bytes::from_static(b"{")))]);
+        StreamBody::new(Box::pin(first.chain(stream::pending())))
     }
 
     #[tokio::test]

@@ -6,23 +6,7 @@ use super::*;
 use crate::config::Config;
 use crate::filter::limit::Limits;
 use crate::route::NoFields;
-use crate::testing::{by, header, json, post, request, service, with};
-
-#[tokio::test]
-async fn a_large_cached_response_is_compressed_like_a_small_one() {
-    let service = service();
-    let text = "A long notice. ".repeat(1_000);
-    let id = service.insert_notice("Long", &text);
-    for path in ["/get_all_notice", &format!("/get_notice/{id}")] {
-        // The first request may have to read the database.
-        service.get(path).await;
-        let packed = service.call(with(request("GET", path), "accept-encoding", "gzip")).await;
-        let mut json = String::new();
-        let mut unpacked = flate2::read::GzDecoder::new(packed.body().as_ref());
-        std::io::Read::read_to_string(&mut unpacked, &mut json).unwrap();
-        assert!(json.contains(&text) && header(&packed, "content-encoding") == "gzip", "{path}");
-    }
-}
+use crate::testing::{by, json, post, request, service};
 
 #[tokio::test]
 async fn every_kind_of_request_counts_towards_its_limit() {

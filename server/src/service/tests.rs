@@ -23,23 +23,6 @@ where
 }
 
 #[tokio::test]
-async fn operations_are_found_below_the_mount_and_pages_of_other_origins_may_call_them() {
-    let tidings = testing::service();
-    for (base_path, path, expected) in [
-        ("/tidings", "/tidings/healthz", "200 success"),
-        ("/tidings", "/tidings/get_all_notice?x=1", "200 success"),
-        ("/tidings", "/tidings/nothing", "404 Not found"),
-        ("/tidings", "/healthz", "404 Not found"),
-        ("", "/healthz", "200 success"),
-    ] {
-        let config = Config { base_path: base_path.parse().unwrap(), ..Config::default() };
-        let answer = call(&tidings.tidings, config, request("GET", path)).await;
-        assert_eq!(outcome(&answer), expected, "{path}");
-        assert_eq!(testing::header(&answer, "access-control-allow-origin"), "*", "{path}");
-    }
-}
-
-#[tokio::test]
 async fn the_database_closes_when_the_last_service_is_dropped() {
     only_on_sqlite!("it is about the write-ahead log");
     let dir = tempfile::tempdir().unwrap();

@@ -64,10 +64,8 @@ async fn a_feed_reader_reads_posts_and_follows_the_pages() {
                 assert_eq!(entry.title.as_ref().unwrap().content, post["title"].as_str().unwrap());
                 assert_eq!(entry.links[0].href, post["url"].as_str().unwrap());
                 let date = entry.published.unwrap().timestamp_millis();
-                assert_eq!(
-                    Some(Timestamp::from_millis(date)),
-                    Timestamp::parse(post["date"].as_str().unwrap())
-                );
+                let expected = Timestamp::parse(post["date"].as_str().unwrap());
+                assert_eq!(Some(Timestamp::from_millis(date)), expected);
                 let labels: Vec<_> = entry.categories.iter().map(|category| &*category.term).collect();
                 assert_eq!(labels, ["대학 소식", "a&b"]);
                 let summary = entry.summary.as_ref().unwrap();
@@ -98,13 +96,9 @@ async fn a_feed_reader_reads_posts_and_follows_the_pages() {
 async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_have_are_replaced() {
     let service = service();
     let text = format!("Line 1\n\tLine 2 {} \u{fffe}", "long ".repeat(200));
-    let hidden = notice::Draft {
-        title: Some("Hidden".into()),
-        post: Some(text.clone()),
-        activation: Some(0),
-        ..notice::Draft::default()
-    };
-    service.tidings.call(&OPERATOR, notice::Insert { draft: hidden }).unwrap();
+    let hidden = service.insert_notice("Hidden", &text);
+    let draft = notice::Draft { activation: Some(0), ..notice::Draft::default() };
+    service.tidings.call(&OPERATOR, notice::Update { notice_obi: hidden, draft }).unwrap();
     let id = service.insert_notice("Shown", &text);
     // The first request reads them in a lane, the others from memory.
     for _ in 0..3 {

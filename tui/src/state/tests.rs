@@ -212,6 +212,18 @@ impl Stage {
         lines(&self.buffer())
     }
 
+    /// Returns the drawn screen for a snapshot, where one line stands for several empty ones.
+    fn drawn(&self) -> String {
+        let seen = self.seen();
+        let lines: Vec<&str> = seen.lines().collect();
+        let parts = lines.chunk_by(|one, other| one.is_empty() && other.is_empty());
+        let parts = parts.map(|part| match part {
+            [line] => (*line).to_owned(),
+            empty => format!("({} empty lines)", empty.len()),
+        });
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
     #[track_caller]
     fn sees(&self, text: &str) -> &Self {
         assert!(self.seen().contains(text), "{text:?} is not seen in\n{}", self.seen());

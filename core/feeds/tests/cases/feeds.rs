@@ -32,15 +32,9 @@ fn feeds_of_every_version_are_read() {
             format!("<rdf:RDF {rdf} xmlns='{namespace}'><channel><title>C</title></channel>{item}</rdf:RDF>");
         assert_eq!(entry(&rss).title, "T", "{namespace}");
     }
-    for namespace in [
-        "http://www.w3.org/2005/Atom",
-        "https://www.w3.org/2005/Atom",
-        "http://www.w3.org/2005/Atom/",
-        "http://www.w3.org/2005/atom",
-        "http://purl.org/atom/ns#",
-        "urn:unknown",
-        "",
-    ] {
+    let namespaces = "http://www.w3.org/2005/Atom https://www.w3.org/2005/Atom http://www.w3.org/2005/Atom/ \
+                      http://www.w3.org/2005/atom http://purl.org/atom/ns# urn:unknown";
+    for namespace in namespaces.split(' ').chain([""]) {
         let feed = atom(
             "<title>a &lt;b></title><link href='https://c.example/1'/><issued>2026-11-20T08:36:00Z</issued>",
         );
@@ -102,65 +96,43 @@ fn bytes_are_decoded_like_in_browsers() {
     for bytes in [wide(u16::to_be_bytes, true), wide(u16::to_le_bytes, true), wide(u16::to_be_bytes, false)] {
         assert_eq!(feed_of(&bytes).entries[0].as_ref().unwrap().title, library);
     }
+    let check =
+        |declaration: &str, charset: Option<&str>, bytes: &[u8], title: &str, warning: Option<&str>| {
+            let feed = rss("<title>@</title>");
+            let (before, after) = feed.split_once('@').unwrap();
+            let bytes = [declaration.as_bytes(), before.as_bytes(), bytes, after.as_bytes()].concat();
+            let feed = read(&bytes, &Source { charset, address: None }).unwrap();
+            assert_eq!(feed.entries[0].as_ref().unwrap().title, title, "{declaration}");
+            assert_eq!(feed.warnings.first().map(String::as_str), warning, "{declaration}");
+        };
     let declared = |encoding: &str| format!("<?xml version='1.0' encoding='{encoding}'?>");
-    for (declaration, charset, bytes, title, warning) in [
-        (spaced.to_owned(), None, &b"\xe9"[..], "é", None),
-        (lines + &declared("EUC-KR"), None, in_korean, library, None),
-        ("\u{feff}".to_owned() + &declared("ISO-8859-1"), None, library.as_bytes(), library, None),
-        (declared("UTF-16"), None, library.as_bytes(), library, None),
-        (declared("cp949"), None, in_korean, library, None),
-        (declared("MS949"), None, in_korean, library, None),
-        (declared("ks_c_5601-1987"), None, in_korean, library, None),
-        (declared("x-windows-949"), None, in_korean, library, None),
-        (declared("utf-8"), Some("EUC-KR"), in_korean, library, None),
-        (declared("EUC-KR"), None, library.as_bytes(), library, None),
-        (declared("hz-gb-2312"), None, library.as_bytes(), library, None),
-        (declared("nonsense"), None, library.as_bytes(), library, None),
-        (
-            String::new(),
-            None,
-            b"\xeb\x8f\x84\xec\x84\x9c\xea\xb4\x80\xe9",
-            "도서관\u{fffd}",
-            Some("bytes that are not UTF-8 were replaced: 1, the first in line 1"),
-        ),
-        (declared("EUC-KR"), Some("utf-8"), in_korean, library, None),
-        (declared("EUC-KR"), Some("ISO-8859-1"), in_korean, library, None),
-        (
-            declared("Shift_JIS"),
-            Some("utf-8"),
-            b"\x90\x7d\x8f\x91\x8a\xd9\x82\xcc\x88\xc4\x93\xe0",
-            "図書館の案内",
-            None,
-        ),
-        (declared("windows-1251"), Some("utf-8"), b"\xcd\xee\xe2\xee\xf1\xf2\xe8", "Новости", None),
-        (declared("windows-1251"), None, "Новости".as_bytes(), "Новости", None),
-        (declared("gb2312"), None, library.as_bytes(), library, None),
-        (
-            declared("ISO-8859-1"),
-            Some("ISO-8859-1"),
-            notice,
-            "도서관 안내 말씀",
-            Some("it is not UTF-8, and was read as EUC-KR"),
-        ),
-        (
-            declared("utf-8"),
-            Some("utf-8"),
-            notice,
-            "도서관 안내 말씀",
-            Some("it is not UTF-8, and was read as EUC-KR"),
-        ),
-        (String::new(), None, notice, "도서관 안내 말씀", Some("it is not UTF-8, and was read as EUC-KR")),
-        ("\u{feff}".to_owned() + &declared("EUC-KR"), None, in_korean, library, None),
-        (declared("ISO-2022-JP"), Some("utf-8"), b"\x1b$B?^=q4[\x1b(B", "図書館", None),
-        (String::new(), None, b"caf\xe9", "café", Some("it is not UTF-8, and was read as windows-1252")),
-    ] {
-        let feed = rss("<title>@</title>");
-        let (before, after) = feed.split_once('@').unwrap();
-        let bytes = [declaration.as_bytes(), before.as_bytes(), bytes, after.as_bytes()].concat();
-        let feed = read(&bytes, &Source { charset, address: None }).unwrap();
-        assert_eq!(feed.entries[0].as_ref().unwrap().title, title, "{declaration}");
-        assert_eq!(feed.warnings.first().map(String::as_str), warning, "{declaration}");
+    for encoding in ["cp949", "MS949", "ks_c_5601-1987", "x-windows-949"] {
+        check(&declared(encoding), None, in_korean, library, None);
     }
+    for encoding in ["UTF-16", "EUC-KR", "hz-gb-2312", "nonsense", "gb2312"] {
+        check(&declared(encoding), None, library.as_bytes(), library, None);
+    }
+    for (encoding, charset) in [("utf-8", "EUC-KR"), ("EUC-KR", "utf-8"), ("EUC-KR", "ISO-8859-1")] {
+        check(&declared(encoding), Some(charset), in_korean, library, None);
+    }
+    check(spaced, None, b"\xe9", "é", None);
+    check(&(lines + &declared("EUC-KR")), None, in_korean, library, None);
+    let mark = "\u{feff}".to_owned();
+    check(&(mark.clone() + &declared("ISO-8859-1")), None, library.as_bytes(), library, None);
+    check(&(mark + &declared("EUC-KR")), None, in_korean, library, None);
+    let japanese = b"\x90\x7d\x8f\x91\x8a\xd9\x82\xcc\x88\xc4\x93\xe0";
+    check(&declared("Shift_JIS"), Some("utf-8"), japanese, "図書館の案内", None);
+    check(&declared("ISO-2022-JP"), Some("utf-8"), b"\x1b$B?^=q4[\x1b(B", "図書館", None);
+    check(&declared("windows-1251"), Some("utf-8"), b"\xcd\xee\xe2\xee\xf1\xf2\xe8", "Новости", None);
+    check(&declared("windows-1251"), None, "Новости".as_bytes(), "Новости", None);
+    let replaced = Some("bytes that are not UTF-8 were replaced: 1, the first in line 1");
+    check("", None, b"\xeb\x8f\x84\xec\x84\x9c\xea\xb4\x80\xe9", "도서관\u{fffd}", replaced);
+    let guessed = Some("it is not UTF-8, and was read as EUC-KR");
+    for charset in [Some("ISO-8859-1"), Some("utf-8"), None] {
+        let declaration = charset.map(declared).unwrap_or_default();
+        check(&declaration, charset, notice, "도서관 안내 말씀", guessed);
+    }
+    check("", None, b"caf\xe9", "café", Some("it is not UTF-8, and was read as windows-1252"));
 }
 
 #[test]
@@ -222,11 +194,8 @@ fn the_parts_of_a_feed_that_a_poller_needs_are_read() {
          <ttl> 60 </ttl><skipHours><hour>0</hour><hour>24</hour><hour>5</hour></skipHours>\
          </channel></rss>"
     );
-    let feed = read(
-        rss.as_bytes(),
-        &Source { charset: None, address: Some(&Url::parse("https://c.example/f").unwrap()) },
-    )
-    .unwrap();
+    let address = Url::parse("https://c.example/f").unwrap();
+    let feed = read(rss.as_bytes(), &Source { charset: None, address: Some(&address) }).unwrap();
     let text = |url: &Option<Url>| url.as_ref().map(ToString::to_string).unwrap_or_default();
     assert_eq!((feed.title.as_str(), text(&feed.link)), ("A & B", "https://c.example/".to_owned()));
     assert_eq!((feed.hubs.len(), text(&feed.self_address)), (1, "https://c.example/f".to_owned()));

@@ -113,32 +113,16 @@ mod tests {
     fn a_page_has_the_same_encoding_after_it_was_decoded() {
         let service = service();
         for number in 0..3 {
-            publish(
-                &service,
-                Draft {
-                    post: Some("The library opens a reading room in the \"old\" observatory.".into()),
-                    ..draft(format!("Post {number}"), format!("https://site-{number}.example/"))
-                        .with_topic("대학 \"소식\"")
-                },
-            );
+            let post = Some("The library opens a reading room in the \"old\" observatory.".into());
+            let named = draft(format!("Post {number}"), format!("https://site-{number}.example/"));
+            publish(&service, Draft { post, ..named.with_topic("대학 \"소식\"") });
         }
-        for (limit, count, switch) in [(2, 2_usize, None), (3, 3, Some(1))] {
-            let page = Paging {
-                limit: Some(limit),
-                liked: switch,
-                why: switch,
-                similar: switch,
-                ..Paging::default()
-            };
-            let answer = service.call(&Caller::Guest, ListPopular { page, format: None }).unwrap();
-            let posts = answer.fields();
-            assert_eq!((posts.newsfeed.len(), posts.next.is_some()), (count, limit == 2));
-            assert!(posts.newsfeed.iter().all(|post| post.why.is_some() == switch.is_some()));
-            let similar = |post: &FeedPost| post.similar.as_ref().map_or(0, Vec::len);
-            let all = switch.map_or(0, |_| 2);
-            assert!(posts.newsfeed.iter().all(|post| similar(post) == all));
-            let again: Newsfeed = serde_json::from_slice(answer.encoded().json()).unwrap();
-            assert_eq!(again.encoded().json(), answer.encoded().json());
-        }
+        let on = Some(1);
+        let page = Paging { limit: Some(2), liked: on, why: on, similar: on, ..Paging::default() };
+        let answer = service.call(&Caller::Guest, ListPopular { page, format: None }).unwrap();
+        let posts = answer.fields();
+        assert!(posts.newsfeed.iter().all(|post| post.why.is_some() && post.similar.is_some()));
+        let again: Newsfeed = serde_json::from_slice(answer.encoded().json()).unwrap();
+        assert_eq!(again.encoded().json(), answer.encoded().json());
     }
 }

@@ -114,17 +114,12 @@ mod tests {
     /// Creates a service with 30 posts, of which the newest is not the last.
     fn service() -> testing::Service {
         let service = testing::service();
-        let lines = (0..30).map(|n| {
-            let (day, hour) = (1 + n * 7 % 28, n % 3);
-            format!(
-                r#"{{"title":"Post {n}","url":"https://a.example/{n}","tag":["t{}"],"date":"2026-01-{day:02}T0{hour}:00:00Z"}}
-"#,
-                n % 4
-            )
-        });
-        let lines: String = lines.collect();
-        let import = &mut crate::import::to_the_end;
-        post::import(&service, &Caller::Operator, lines.as_bytes(), import).unwrap();
+        for n in 0..30 {
+            let date = Some(format!("2026-01-{:02}T0{}:00:00Z", 1 + n * 7 % 28, n % 3));
+            let tag = Some(vec![format!("t{}", n % 4)]);
+            let named = testing::draft(format!("Post {n}"), format!("https://a.example/{n}"));
+            testing::publish(&service, post::Draft { date, tag, ..named });
+        }
         service
     }
 

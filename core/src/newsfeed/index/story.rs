@@ -79,17 +79,6 @@ mod tests {
     }
 
     #[test]
-    fn posts_that_share_two_fifths_of_their_words_tell_the_same_story() {
-        let library = "library new reading room opens october students books";
-        assert!(are_same(library, library));
-        assert!(are_same(library, "opening library room reading new october students evening"));
-        // 8 of 20 words, and then 8 of 21.
-        assert!(are_same(library, &format!("{library} a b c d e f g h i j k l")));
-        assert!(!are_same(library, &format!("{library} a b c d e f g h i j k l m")));
-        assert!(!are_same(library, "library closed reading room today"));
-    }
-
-    #[test]
     fn a_few_equal_words_are_no_story() {
         assert!(!are_same("weekly menu", "weekly menu"));
         assert!(!are_same("a b c d e", "a b c d e"));

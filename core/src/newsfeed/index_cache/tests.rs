@@ -76,10 +76,9 @@ fn an_index_is_not_replaced_while_the_horizon_is_held_back_and_nothing_changes()
 
 #[test]
 fn a_removal_that_is_seen_twice_does_not_load_a_full_index_twice() {
-    let service = service_with(crate::base::config::Config {
-        feed: Feed { posts: 2, ..Feed::default() },
-        ..crate::base::config::Config::default()
-    });
+    let mut config = crate::base::config::Config::default();
+    config.feed.posts = 2;
+    let service = service_with(config);
     let ids = ["one", "two", "three", "four"].map(|name| insert(&service, name));
     updated(&service);
     let late = service.store().hold_horizon();
@@ -87,10 +86,8 @@ fn a_removal_that_is_seen_twice_does_not_load_a_full_index_twice() {
     let index = updated(&service);
     assert_eq!(posts(&index), pairs(&[("three", 0), ("two", 0)]));
     assert!(Arc::ptr_eq(&index, &updated(&service)), "the removal is known");
-    service
-        .store()
-        .write_late(late, || service.call(&Caller::Operator, post::Remove { post_obi: (&ids[2]).into() }))
-        .unwrap();
+    let remove = || service.call(&Caller::Operator, post::Remove { post_obi: (&ids[2]).into() });
+    service.store().write_late(late, remove).unwrap();
     assert_eq!(posts(&updated(&service)), pairs(&[("one", 0), ("two", 0)]));
 }
 

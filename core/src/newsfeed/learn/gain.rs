@@ -87,10 +87,8 @@ mod tests {
         assert!(close(ndcg(&ten, &set([9])), 1.0 / 11_f64.log2()));
         assert!(close(ndcg(&ten, &set([10])), 0.0), "the eleventh post does not count");
         let many = posts(0..40);
-        assert!(
-            close(ndcg(&many, &many.iter().copied().collect()), 1.0),
-            "ten relevant posts are the maximum"
-        );
+        // Ten relevant posts are the maximum.
+        assert!(close(ndcg(&many, &many.iter().copied().collect()), 1.0));
     }
 
     #[test]

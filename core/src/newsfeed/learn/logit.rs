@@ -225,12 +225,8 @@ mod tests {
     fn few_choices_leave_the_expected_weights_and_a_fixed_weight_stays() {
         let choices = choices(3, [9.0, 0.0, 0.0], 2);
         let mut prior = prior([2.0, 1.0, 0.0], 100.0);
-        assert!(
-            fit(|| choices.iter(), &prior)
-                .iter()
-                .zip(prior.mean)
-                .all(|(weight, mean)| (weight - mean).abs() < 0.1)
-        );
+        let weights = fit(|| choices.iter(), &prior);
+        assert!(weights.iter().zip(prior.mean).all(|(weight, mean)| (weight - mean).abs() < 0.1));
         prior.precision = [None; SIGNALS];
         prior.precision[1] = Some(0.001);
         let weights = fit(|| choices.iter(), &prior);

@@ -1,7 +1,5 @@
 //! Tests of learning on stores whose members choose in a known way.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 
 use super::weights::{FeedWeights, GetWeights, LearnWeights};
@@ -31,12 +29,8 @@ fn service_of(feed: Feed) -> Service {
 fn insert_posts(service: &Service) {
     for n in 0..3 * DAYS {
         let at = begin(n / 3) + [5, 12, 20][usize::try_from(n % 3).unwrap()] * 3_600_000;
-        publish(
-            service,
-            draft(format!("post {n}"), format!("https://a.example/{n}"))
-                .with_topic(&format!("topic{}", n * 7 % 3))
-                .dated(at),
-        );
+        let named = draft(format!("post {n}"), format!("https://a.example/{n}"));
+        publish(service, named.with_topic(&format!("topic{}", n * 7 % 3)).dated(at));
     }
 }
 
@@ -61,27 +55,29 @@ fn follow(member: i64, newest: i64) -> i64 {
 /// Imports the acts of members who read the same five posts and then a post a day: `choice` tells which, given the member
 /// and the number of the newest post. Returns the members.
 fn import(service: &Service, choice: impl Fn(i64, i64) -> i64) -> Vec<Caller> {
-    let (mut lines, mut members) = (String::new(), Vec::new());
+    let (mut lines, mut members) = (Vec::new(), Vec::new());
     for member in 0..MEMBERS {
         members.push(service.member(&format!("reader{member}")));
-        let mut view = |post: i64, at| {
-            writeln!(
-                lines,
-                r#"{{"id":"reader{member}","type":"view","url":"https://a.example/{post}","date":"{at}"}}"#
-            )
-            .unwrap();
-        };
-        for post in 0..5 {
-            view(post, begin(6) + member + post);
-        }
-        for day in 7..DAYS {
-            view(choice(member, 3 * day - 1), begin(day) + 3_600_000 + member);
-        }
+        lines.extend((0..5).map(|post| view(member, post, begin(6) + member + post)));
+        let daily = |day: i64| view(member, choice(member, 3 * day - 1), begin(day) + 3_600_000 + member);
+        lines.extend((7..DAYS).map(daily));
     }
-    let report =
-        act::ImportActs {}.import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
-    assert!(report.errors.is_empty() && report.inserted > 300, "{report:?}");
+    assert!(import_lines(service, &lines) > 300);
     members
+}
+
+/// Returns the line of an import that is a view.
+fn view(member: i64, post: i64, at: Timestamp) -> String {
+    format!(r#"{{"id":"reader{member}","type":"view","url":"https://a.example/{post}","date":"{at}"}}"#)
+}
+
+/// Imports acts; returns their number.
+fn import_lines(service: &Service, lines: &[String]) -> u64 {
+    let lines = lines.join("\n");
+    let imported =
+        act::ImportActs {}.import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
+    assert_eq!(imported.errors, []);
+    imported.inserted
 }
 
 fn first_title(service: &Service, member: &Caller) -> String {
@@ -94,15 +90,11 @@ fn members_who_follow_one_another_get_what_is_popular_first() {
     let (service, members) = followed(Feed::default());
     let found = weights(&service);
     let popularity = found.popularity.learned.unwrap();
-    assert_eq!(
-        (popularity.half_lives.len(), popularity.half_life_days),
-        (12, found.popularity.half_life_days)
-    );
+    assert_eq!(popularity.half_lives.len(), 12);
+    assert_eq!(popularity.half_life_days, found.popularity.half_life_days);
     let learned = found.learned.unwrap();
-    assert!(
-        learned.is_better && learned.ndcg10 > learned.ndcg10_before + ERRORS * learned.ndcg10_error,
-        "{learned:?}"
-    );
+    let least = learned.ndcg10_before + ERRORS * learned.ndcg10_error;
+    assert!(learned.is_better && learned.ndcg10 > least, "{learned:?}");
     assert_eq!((&*found.in_use, found.weights), ("learned", learned.weights));
     assert_eq!((learned.members, learned.at), (12, service.now()));
     assert!(learned.weights[Signal::Popular] > 2.0 * found.settings[Signal::Popular], "{learned:?}");
@@ -194,17 +186,11 @@ fn an_import_of_few_acts_teaches_nothing_again() {
     let first = at(&service);
     assert_eq!(first, (Some(service.now()), Some(service.now())));
     service.clock().advance(2 * DAY_MS);
-    let line = |member: i64, n: i64| {
-        let date = begin(7) + n;
-        format!(r#"{{"id":"reader{member}","type":"view","url":"https://a.example/{n}","date":"{date}"}}"#)
-    };
-    let import = |lines: String| {
-        act::ImportActs {}.import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
-    };
-    assert_eq!(import(line(1, 9)).inserted, 1);
+    let line = |member, n| view(member, n, begin(7) + n);
+    assert_eq!(import_lines(&service, &[line(1, 9)]), 1);
     assert_eq!(at(&service), first);
-    let many = (0..MEMBERS).flat_map(|member| (10..20).map(move |n| line(member, n)));
-    assert!(import(many.collect::<Vec<_>>().join("\n")).inserted >= 100);
+    let many: Vec<_> = (0..MEMBERS).flat_map(|member| (10..20).map(move |n| line(member, n))).collect();
+    assert!(import_lines(&service, &many) >= 100);
     assert_eq!(at(&service), (Some(service.now()), Some(service.now())));
 }
 

@@ -9,8 +9,8 @@ fn at(ms: i64) -> String {
 }
 
 /// Returns the titles of [`ListFull`].
-fn full(tidings: &Tidings, caller: &Caller, topic: Option<&str>) -> Vec<String> {
-    let list = tidings.call(caller, ListFull { topic: topic.map(str::to_owned), html: None }).unwrap();
+fn full(tidings: &Tidings, caller: &Caller) -> Vec<String> {
+    let list = tidings.call(caller, ListFull::default()).unwrap();
     list.notices().iter().map(|notice| notice.title.to_string()).collect()
 }
 
@@ -32,11 +32,11 @@ fn a_notice_is_visible_from_its_begin_and_not_at_its_end() {
     let shown = |expected: &[&str]| {
         for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
             assert_eq!(titles(&service, caller), expected);
-            assert_eq!(full(&service, caller, None), expected);
+            assert_eq!(full(&service, caller), expected);
             assert_eq!(get(&service, caller, &id).is_ok(), expected.len() == 2);
         }
         assert_eq!(titles(&service, &ann), ["always", "dated"]);
-        assert_eq!(full(&service, &ann, None), ["always", "dated"]);
+        assert_eq!(full(&service, &ann), ["always", "dated"]);
         // From memory, without any write.
         assert_eq!(try_list(&service).unwrap().notices().len(), expected.len());
         assert_eq!(try_get(&service, &id).unwrap().is_ok(), expected.len() == 2);
@@ -68,10 +68,8 @@ fn a_notice_is_visible_from_its_begin_and_not_at_its_end() {
 #[test]
 fn the_encoded_list_is_shared_until_a_notice_begins_or_ends() {
     let service = service();
-    insert_as_operator(
-        &service,
-        &Draft { visible_from: Some(at(5)), visible_until: Some(at(10)), ..draft("dated", "p") },
-    );
+    let (visible_from, visible_until) = (Some(at(5)), Some(at(10)));
+    insert_as_operator(&service, &Draft { visible_from, visible_until, ..draft("dated", "p") });
     insert_as_operator(&service, &draft("always", "p"));
     let encoded = || Arc::clone(list(&service, &Caller::Guest).answer());
     let query = ListFull { topic: Some("no notice has it".into()), html: Some(1) };
@@ -94,48 +92,19 @@ fn only_members_see_a_notice_for_members() {
     let id = insert_as_operator(&service, &Draft { members_only: Some(1), ..draft("members", "p") });
     for caller in [&ann, &ben, &Caller::Operator, &Caller::Member("ben".into())] {
         assert_eq!(titles(&service, caller), ["members"]);
-        assert_eq!(full(&service, caller, None), ["members"]);
+        assert_eq!(full(&service, caller), ["members"]);
         get(&service, caller, &id).unwrap();
     }
     let shared = || Arc::clone(list(&service, &ben).answer());
     assert!(Arc::ptr_eq(&shared(), &shared()), "members share an answer");
     service.call(&Caller::Operator, crate::admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
-        assert!(titles(&service, caller).is_empty() && full(&service, caller, None).is_empty());
+        assert!(titles(&service, caller).is_empty() && full(&service, caller).is_empty());
         assert!(matches!(get(&service, caller, &id), Err(Error::NotFound)));
     }
     assert!(matches!(try_get(&service, &id), Some(Err(Error::NotFound))));
     update(&service, &ann, &id, &Draft { members_only: Some(0), ..Draft::default() }).unwrap();
     assert_eq!(titles(&service, &Caller::Guest), ["members"]);
-}
-
-#[test]
-fn a_notice_of_a_topic_is_on_the_page_of_the_topic_and_pinned_ones_come_first() {
-    let service = service();
-    let ann = service.admin("ann");
-    let of = |title: &str, topic: Option<&str>, pinned| {
-        service.clock().advance(1);
-        let draft = Draft { topic: topic.map(Into::into), pinned: Some(pinned), ..draft(title, "p") };
-        insert_as_operator(&service, &draft)
-    };
-    of("old, pinned", None, 1);
-    let sea = of("sea", Some(" Sea "), 0);
-    of("land", Some("Land"), 0);
-    of("new", None, 0);
-    of("new sea, pinned", Some("Sea"), 1);
-    for caller in [&Caller::Guest, &service.member("ben")] {
-        assert_eq!(titles(&service, caller), ["new", "old, pinned"]);
-        assert_eq!(full(&service, caller, None), ["old, pinned", "new"]);
-        assert_eq!(full(&service, caller, Some("none")), ["old, pinned", "new"]);
-        let expected = ["new sea, pinned", "old, pinned", "new", "sea"];
-        assert_eq!(full(&service, caller, Some("Sea")), expected);
-        assert_eq!(&*get(&service, caller, &sea).unwrap().title, "sea");
-    }
-    assert_eq!(titles(&service, &ann).len(), 5);
-    assert_eq!(full(&service, &ann, None), ["new sea, pinned", "old, pinned", "new", "land", "sea"]);
-    assert_eq!(full(&service, &ann, Some("Land")), ["old, pinned", "new", "land"]);
-    update(&service, &ann, &sea, &Draft { topic: Some(String::new()), ..Draft::default() }).unwrap();
-    assert_eq!(titles(&service, &Caller::Guest), ["new", "sea", "old, pinned"]);
 }
 
 #[test]
@@ -165,10 +134,8 @@ fn the_fields_of_a_placement_are_checked_and_an_empty_date_removes_it() {
         assert_eq!(problem(insert(&service, &ann, &both)), Some("visible_until"));
     }
     let placement = || service.call(&ann, ListFull::default()).unwrap().notices()[0].placement.clone();
-    assert_eq!(
-        placement(),
-        Placement { visible_until: Timestamp::parse("2026-12-01"), ..Placement::default() }
-    );
+    let ended = Placement { visible_until: Timestamp::parse("2026-12-01"), ..Placement::default() };
+    assert_eq!(placement(), ended);
     given(|d| d.visible_until = Some(String::new())).unwrap();
     assert_eq!(placement(), Placement::default());
 }

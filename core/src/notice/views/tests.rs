@@ -45,6 +45,28 @@ fn flush(tidings: &Tidings) {
     tidings.store().flush().wait().unwrap();
 }
 
+/// Creates 70 notices, which are more than one flush without time writes, and reads each once.
+fn seventy(service: &Service) -> Vec<String> {
+    let ids: Vec<_> = std::iter::repeat_with(|| notice(service)).take(70).collect();
+    for id in &ids {
+        read(service, id);
+    }
+    ids
+}
+
+/// Runs a flush without time, and then `ends`, in one transaction.
+fn run(
+    service: &Service,
+    flush: &Arc<Mutex<Flush>>,
+    ends: impl Fn() -> Result<(), StoreError> + Send + 'static,
+) -> Result<(), StoreError> {
+    let flush = Arc::clone(flush);
+    service.store().write(Isolation::Alone, move |tx| {
+        flush.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
+        ends()
+    })
+}
+
 #[test]
 fn views_of_others_are_those_of_a_state_between_two_flushes() {
     let (service, counter) = held();
@@ -139,16 +161,13 @@ fn views_whose_commit_fails_are_written_with_the_next_flush() {
 #[test]
 fn views_beyond_the_time_of_a_commit_are_written_in_turn_with_the_next() {
     let (service, counter) = held();
-    let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
-    for _ in 0..3 {
-        for id in &ids {
+    let ids = seventy(&service);
+    for round in 0..3 {
+        for id in ids.iter().filter(|_| round > 0) {
             read(&service, id);
         }
         let flush = Arc::new(Mutex::new(Flush::new(&counter)));
-        let in_tx = Arc::clone(&flush);
-        let written = service.store().write(Isolation::Alone, move |tx| {
-            in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))
-        });
+        let written = run(&service, &flush, || Ok(()));
         assert_eq!(flush.lock().unwrap().done(written), ControlFlow::Continue(()));
         assert!(counter.is_deferred.load(Ordering::Acquire), "no view defers another flush");
     }
@@ -167,25 +186,14 @@ fn views_beyond_the_time_of_a_commit_are_written_in_turn_with_the_next() {
 #[test]
 fn a_flush_that_runs_again_after_a_rollback_writes_each_view_once() {
     let (service, counter) = held();
-    let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
-    for id in &ids {
-        read(&service, id);
-    }
+    let ids = seventy(&service);
     let flush_twice = Arc::new(Mutex::new(Flush::new(&counter)));
-    let run = |commits: bool| {
-        let in_tx = Arc::clone(&flush_twice);
-        let write = move |tx: &mut dyn Tx| {
-            in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
-            if commits { Ok(()) } else { Err(StoreError::Full) }
-        };
-        service.store().write(Isolation::Alone, write)
-    };
-    assert!(run(false).is_err());
+    assert!(run(&service, &flush_twice, || Err(StoreError::Full)).is_err());
     assert_eq!(stored(&service).iter().sum::<i64>(), 0);
     // As if a view had deferred another flush, which waits until the end.
     assert!(!counter.is_deferred.swap(true, Ordering::AcqRel));
     read(&service, &ids[0]);
-    let written = run(true);
+    let written = run(&service, &flush_twice, || Ok(()));
     assert!(counter.is_deferred.load(Ordering::Acquire), "the other flush is still deferred");
     assert_eq!(flush_twice.lock().unwrap().done(written), ControlFlow::Break(()));
     assert_eq!(stored(&service).iter().filter(|views| **views > 0).count(), 32);
@@ -199,14 +207,9 @@ fn a_flush_that_runs_again_after_a_rollback_writes_each_view_once() {
 #[test]
 fn a_flush_ends_if_a_view_has_deferred_another_flush() {
     let (service, counter) = held();
-    let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
-    for id in &ids {
-        read(&service, id);
-    }
+    seventy(&service);
     let (flush_once, again) = (Arc::new(Mutex::new(Flush::new(&counter))), Arc::clone(&counter));
-    let in_tx = Arc::clone(&flush_once);
-    let written = service.store().write(Isolation::Alone, move |tx| {
-        in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
+    let written = run(&service, &flush_once, move || {
         again.is_deferred.store(true, Ordering::Release);
         Ok(())
     });

@@ -47,14 +47,6 @@ fn an_act_halves_in_each_half_life_and_a_like_equals_several_views() {
 }
 
 #[test]
-fn one_view_today_is_more_than_a_thousand_a_month_ago() {
-    let old = (0..1_000).fold(None, |heats, _| Heats::add(heats, 1.0, NOW - 31 * DAY_MS));
-    let is_hotter = |days, at| worth(old, days, NOW) > worth(Heats::add(None, 1.0, at), days, NOW);
-    assert!(!is_hotter(3.0, NOW) && is_hotter(3.0, NOW - 2 * DAY_MS));
-    assert!(is_hotter(6.0, NOW) && is_hotter(f64::INFINITY, NOW));
-}
-
-#[test]
 fn invalid_weights_and_half_lives_do_no_harm() {
     let heats = Heats::add(None, 1.0, NOW);
     assert_eq!(Heats::add(None, 0.0, NOW), None);

@@ -197,10 +197,8 @@ mod tests {
     fn frequencies_are_those_of_the_posts_and_the_first_post_depends_on_the_newest() {
         let service = testing::service();
         let insert = |n: i64| {
-            publish(
-                &service,
-                draft(if n % 2 > 0 { "sea 도서관 図書" } else { "sea" }, format!("https://a.example/{n}")),
-            )
+            let title = if n % 2 > 0 { "sea 도서관 図書" } else { "sea" };
+            publish(&service, draft(title, format!("https://a.example/{n}")))
         };
         let ids: Vec<String> = (1..=10).map(insert).collect();
         let pair = hash(&entry::pair("서관"));

@@ -242,10 +242,8 @@ mod tests {
     fn candidates_have_all_words_then_the_rarest() {
         let service = testing::service();
         for n in 0..20 {
-            publish(
-                &service,
-                draft(["sea", "sea whale", "sea 도서관", "sea"][n % 4], format!("https://a.example/{n}")),
-            );
+            let title = ["sea", "sea whale", "sea 도서관", "sea"][n % 4];
+            publish(&service, draft(title, format!("https://a.example/{n}")));
         }
         let query = |words: &[&str], forms: &[&str]| {
             let terms = Terms { words: strings(words), forms: strings(forms), ..Terms::default() };
@@ -263,10 +261,8 @@ mod tests {
                 condition(&[&sea], &["sea"], 1.0),
             ]
         );
-        assert_eq!(
-            query(&["sea"], &[]).conditions(None, 10.0),
-            [condition(&["\u{e002}sea"], &[], 0.2), condition(&["sea"], &[], 1.0)]
-        );
+        let expected = [condition(&["\u{e002}sea"], &[], 0.2), condition(&["sea"], &[], 1.0)];
+        assert_eq!(query(&["sea"], &[]).conditions(None, 10.0), expected);
         let korean = query(&["도서관에서", "도서관"], &[]);
         let pairs = ["\u{e000}도서", "\u{e000}서관"];
         assert_eq!(

@@ -5,8 +5,6 @@ mod agreement;
 
 use super::*;
 use crate::Tidings;
-use std::fmt::Write as _;
-
 use crate::account::Caller;
 use crate::import::to_the_end;
 use crate::post::token_fields::TokenFields;
@@ -22,10 +20,8 @@ const POSTS: [(&str, &str); 4] = [
 ];
 
 fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
-    publish(
-        tidings,
-        Draft { post: Some(post.into()), ..draft(title, format!("https://a.example/{}", title.len())) },
-    )
+    let named = draft(title, format!("https://a.example/{}", title.len()));
+    publish(tidings, Draft { post: Some(post.into()), ..named })
 }
 
 fn found(tidings: &Tidings, words: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
@@ -95,19 +91,13 @@ fn the_relevance_of_a_post_is_that_of_the_formula() {
 #[test]
 fn fewer_posts_are_the_first_of_more() {
     let service = service();
-    for number in 0..120 {
-        publish(
-            &service,
-            Draft {
-                post: Some("sea ".repeat(number / 60)),
-                tag: Some(vec![format!("tag {}", number % 2)]),
-                end_date: Some(if number % 5 > 0 { "2026-11-20T08:36:00Z" } else { "" }.into()),
-                ..draft(
-                    ["whale", "a whale and an orca", "orca", "ship", "ship", "ship"][number % 6],
-                    format!("https://a.example/{number}"),
-                )
-            },
-        );
+    let titles = ["whale", "a whale and an orca", "orca", "ship", "ship", "ship"];
+    for (number, title) in titles.into_iter().cycle().take(120).enumerate() {
+        let post = Some("sea ".repeat(number / 60));
+        let tag = Some(vec![format!("tag {}", number % 2)]);
+        let end_date = Some(if number % 5 > 0 { "2026-11-20T08:36:00Z" } else { "" }.into());
+        let named = draft(title, format!("https://a.example/{number}"));
+        publish(&service, Draft { post, tag, end_date, ..named });
     }
     for (words, forms, category, number) in [
         (["whale", "orca"], vec!["sea".to_owned()], None, 18),
@@ -132,16 +122,11 @@ fn fewer_posts_are_the_first_of_more() {
 #[test]
 fn the_best_thousand_come_first_and_the_next_are_no_more_relevant() {
     let service = service();
-    let mut lines = String::new();
-    for n in 0..2_200 {
-        let title = if n % 3 > 0 { "a whale" } else { "whale and orca" };
-        writeln!(
-            lines,
-            r#"{{"title":"{title}","post":"{}","url":"https://a.example/{n}","date":"2026-01-01"}}"#,
-            "sea ".repeat(n % 7)
-        )
-        .unwrap();
-    }
+    let line = |n: usize| {
+        let (title, post) = (["whale and orca", "a whale", "a whale"][n % 3], "sea ".repeat(n % 7));
+        format!(r#"{{"title":"{title}","post":"{post}","url":"https://a.example/{n}","date":"2026-01-01"}}"#)
+    };
+    let lines = (0..2_200).map(line).collect::<Vec<_>>().join("\n");
     post::import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
     let terms = Terms { words: ["whale", "sea"].map(str::to_owned).into(), ..Terms::default() };
     let query = Query::new(&terms, &service.post().term_frequencies.latest().unwrap()).unwrap();
@@ -187,13 +172,12 @@ fn the_index_follows_updates_removals_and_repairs() {
     let service = service();
     let ids = POSTS.map(|(title, post)| insert(&service, title, post));
     let before = found(&service, &["rust"], &[]);
+    let post_obi = ids[3].clone();
     let draft =
         Draft { post: Some("Rust ".repeat(30_000).chars().take(100_000).collect()), ..Draft::default() };
-    service
-        .call(&Caller::Operator, post::Update { post_obi: (&ids[3]).into(), draft: draft.clone() })
-        .unwrap();
+    service.call(&Caller::Operator, post::Update { post_obi: post_obi.clone(), draft }).unwrap();
     assert_eq!(found(&service, &["rust"], &[]).len(), 4);
-    service.call(&Caller::Operator, post::Remove { post_obi: (&ids[3]).into() }).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi }).unwrap();
     service.store().write(Isolation::Alone, |tx| clear(tx)).unwrap();
     assert!(found(&service, &["rust"], &[]).is_empty());
     let missing = service.store().read(|tx| mismatches(tx)).unwrap();
@@ -212,11 +196,7 @@ fn the_index_follows_updates_removals_and_repairs() {
             write(tx, &entries().map(Change::Insert).collect::<Vec<_>>())
         })
         .unwrap();
-    assert_eq!(
-        found(&service, &["rust"], &[]),
-        before,
-        "the number and the length of all posts are right again"
-    );
+    assert_eq!(found(&service, &["rust"], &[]), before, "the number and the length of all posts");
 }
 
 /// Returns two of these strings whose hashes have the same 24 bits, which is all that PostgreSQL's index has of a term.
@@ -236,10 +216,8 @@ fn terms_with_similar_hashes_are_distinct() {
     let service = service();
     let [word, other_word] = nearly_equal(str::to_owned, "word");
     let [tag, other_tag] = nearly_equal(entry::label, "tag");
-    publish(
-        &service,
-        Draft { tag: Some(vec![tag.clone()]), ..draft(format!("{word} whale"), "https://a.example/1") },
-    );
+    let named = draft(format!("{word} whale"), "https://a.example/1");
+    publish(&service, Draft { tag: Some(vec![tag.clone()]), ..named });
     let has = service.store().read(|tx| has_words(tx, &[word.clone(), other_word.clone()])).unwrap();
     assert_eq!(has, [true, false]);
     assert_eq!(found(&service, &[&word], &[]).len(), 1);
@@ -254,43 +232,36 @@ fn terms_with_similar_hashes_are_distinct() {
 fn posts_that_only_another_term_finds_take_no_place() {
     let service = service();
     let [word, other_word] = nearly_equal(str::to_owned, "word");
-    let entry = |key, text: &str| {
-        let labels = std::iter::empty();
-        Change::Insert(Entry::new(PostKey::new(key), &TokenFields::of("", text), labels, NOW, None))
-    };
-    let entries: Vec<Change> =
-        (1..=40).map(|key| entry(key, if key <= 10 { &word } else { &other_word })).collect();
+    let text = |key: i64| if key <= 10 { &word } else { &other_word };
+    let entries: Vec<Change> = (1..=40).map(|key| entry(PostKey::new(key), "", text(key))).collect();
     service.store().write(Isolation::Alone, move |tx| write(tx, &entries)).unwrap();
-    let query = Query::new(
-        &Terms { words: vec![word], ..Terms::default() },
-        &service.post().term_frequencies.latest().unwrap(),
-    );
-    let scope = Scope { category: None, now: NOW };
+    let terms = Terms { words: vec![word.clone()], ..Terms::default() };
     for limit in [1, 7, 10, 100] {
-        let found =
-            service.store().read(|tx| candidates::ranked(tx, query.as_ref().unwrap(), scope, limit)).unwrap();
-        let found: Vec<PostKey> = found.into_iter().map(|candidate| candidate.key).collect();
         let expected: Vec<PostKey> = (1..=10).rev().map(PostKey::new).take(limit).collect();
-        assert_eq!(found, expected, "{limit}");
+        assert_eq!(ranked(&service, &terms, limit), expected, "{limit}");
     }
+}
+
+fn entry(key: PostKey, title: &str, text: &str) -> Change {
+    Change::Insert(Entry::new(key, &TokenFields::of(title, text), std::iter::empty(), NOW, None))
+}
+
+fn ranked(tidings: &Tidings, terms: &Terms, limit: usize) -> Vec<PostKey> {
+    let query = Query::new(terms, &tidings.term_frequencies().latest().unwrap()).unwrap();
+    let scope = Scope { category: None, now: NOW };
+    let found = tidings.store().read(|tx| candidates::ranked(tx, &query, scope, limit)).unwrap();
+    found.into_iter().map(|candidate| candidate.key).collect()
 }
 
 #[test]
 fn the_newest_posts_of_a_long_history_are_found_first() {
     let service = service();
     let keys = [1, 16_383, 16_384, 70_000, 4_194_305, 4_300_000, 8_388_609, 99_999_999].map(PostKey::new);
-    let entry = |key| {
-        let labels = std::iter::empty();
-        Change::Insert(Entry::new(key, &TokenFields::of("a whale", "the sea"), labels, NOW, None))
-    };
-    service.store().write(Isolation::Alone, move |tx| write(tx, &keys.map(entry))).unwrap();
+    let entries = keys.map(|key| entry(key, "a whale", "the sea"));
+    service.store().write(Isolation::Alone, move |tx| write(tx, &entries)).unwrap();
     let terms = Terms { words: ["whale", "sea"].map(str::to_owned).into(), ..Terms::default() };
-    let query = Query::new(&terms, &service.post().term_frequencies.latest().unwrap()).unwrap();
     for limit in [1, 3, 8, 100] {
-        let scope = Scope { category: None, now: NOW };
-        let found = service.store().read(|tx| candidates::ranked(tx, &query, scope, limit)).unwrap();
-        let found: Vec<PostKey> = found.into_iter().map(|candidate| candidate.key).collect();
         let expected: Vec<PostKey> = keys.into_iter().rev().take(limit).collect();
-        assert_eq!(found, expected);
+        assert_eq!(ranked(&service, &terms, limit), expected);
     }
 }

@@ -47,11 +47,8 @@ fn failures_are_shown_and_repeated_more_rarely() {
 #[test]
 fn a_source_that_fails_for_two_weeks_is_told_once() {
     let service = reading();
-    let hook = webhook::Add {
-        name: "ops".into(),
-        url: "https://ops.example.org/".into(),
-        events: vec!["source.failing".into()],
-    };
+    let (url, events) = ("https://ops.example.org/".into(), vec!["source.failing".into()]);
+    let hook = webhook::Add { name: "ops".into(), url, events };
     service.call(&Caller::Operator, hook).unwrap();
     let told = || service.call(&Caller::Operator, ListDeliveries {}).unwrap().deliveries.len();
     let site = Site::start();
@@ -125,10 +122,9 @@ fn what_changes_during_a_fetch_wins() {
     site.gives("/feed", &atom("Old", &[entry(1, "One")]));
     let reader = service.sources();
     let begun = |source: &str| {
-        let key = service
-            .store()
-            .read(|tx| tx.one("SELECT key FROM source WHERE id = $1", &[source.into()])?.take(0));
-        let record = reader.record(key.unwrap()).unwrap();
+        let sql = "SELECT key FROM source WHERE id = $1";
+        let key = service.store().read(|tx| tx.one(sql, &[source.into()])?.take(0)).unwrap();
+        let record = reader.record(key).unwrap();
         let asked = run::ask(reader.http().unwrap().as_ref(), &record.source.url, &record.known, NOW);
         (record, asked)
     };
@@ -142,7 +138,7 @@ fn what_changes_during_a_fetch_wins() {
 
     let source = add(&service, &site.url("/feed"));
     let (record, asked) = begun(&source);
-    service.call(&Caller::Operator, Remove { source_obi: source, ..Remove::default() }).unwrap();
+    remove(&service, &source, None);
     add(&service, &site.url("/other"));
     assert!(matches!(reader.take_in(&record, asked), Err(Error::NotFound)));
     assert!(titles(&service).is_empty());
@@ -238,16 +234,13 @@ fn the_thread_fetches_what_is_due_and_no_slow_server_holds_it_up() {
     let (service, site) = (reading(), Site::start());
     site.gives("/feed", &atom("A", &[entry(1, "One")]));
     site.sets("/trickle", Page::Trickle);
-    let slow: Vec<String> = (0..2).map(|_| site.url("/trickle")).collect();
-    add(&service, &slow[0]);
+    add(&service, &site.url("/trickle"));
     let [source, paused] = [site.url("/feed"), site.url("/paused")].map(|url| add(&service, &url));
     service.call(&Caller::Operator, Pause { source_obi: paused.clone() }).unwrap();
     service.clock().advance(HOUR_MS);
     service.start_background().unwrap();
     eventually(|| get(&service, &source).last_success.is_some());
     assert_eq!(titles(&service), ["One"]);
-    assert_eq!(
-        (get(&service, &paused).state, get(&service, &paused).last_fetch),
-        (SourceState::Paused, None)
-    );
+    let paused = get(&service, &paused);
+    assert_eq!((paused.state, paused.last_fetch), (SourceState::Paused, None));
 }

@@ -4,10 +4,8 @@ use super::*;
 use crate::base::clock::DAY_MS;
 
 fn rss(items: &[String]) -> String {
-    format!(
-        "<rss><channel><title>Site</title><link>http://site.example/</link>{}</channel></rss>",
-        items.concat()
-    )
+    let items = items.concat();
+    format!("<rss><channel><title>Site</title><link>http://site.example/</link>{items}</channel></rss>")
 }
 
 fn item(title: &str, link: &str, more: &str) -> String {
@@ -42,9 +40,9 @@ impl Feed {
 
     /// Returns the titles and addresses of all posts, in order of their titles.
     fn posts(&self) -> Vec<String> {
-        let list = self.service.call(&Caller::Operator, post::List::default()).unwrap();
+        let posts = self.service.call(&Caller::Operator, post::List::default()).unwrap().posts;
         let mut posts: Vec<_> =
-            list.posts.into_iter().map(|post| format!("{} {}", post.title, post.url)).collect();
+            posts.into_iter().map(|post| format!("{} {}", post.title, post.url)).collect();
         posts.sort();
         posts
     }
@@ -120,8 +118,8 @@ fn the_feed_of_a_site_that_moves_does_not_come_twice() {
     // The address is the id, too, as many programs write it.
     let all = |at: &str| {
         let items = [1, 2].map(|n| item("News", &format!("{at}/{n}"), &format!("<guid>{at}/{n}</guid>")));
-        feed.site
-            .gives("/feed", &rss(&items).replace("<link>http://site.example/<", &format!("<link>{at}/<")));
+        let moved = rss(&items).replace("<link>http://site.example/<", &format!("<link>{at}/<"));
+        feed.site.gives("/feed", &moved);
         fetch(&feed.service, &feed.id)
     };
     assert_eq!(counts(&all("http://site.example")), [2, 0, 0]);
@@ -147,7 +145,7 @@ fn a_removed_post_stays_removed_after_an_empty_feed() {
     let feed = Feed::start();
     let items = [item("One", "http://site.example/1", &guid("1")), item("Two", "http://site.example/2", "")];
     for post in feed.gives(&items).posts {
-        feed.service.call(&Caller::Operator, post::Remove { post_obi: post.id }).unwrap();
+        remove_post(&feed.service, &post.id);
     }
     feed.gives(&[]);
     assert_eq!(counts(&feed.gives(&items)), [0, 0, 2]);
@@ -163,14 +161,12 @@ fn a_source_of_an_earlier_version_keeps_its_posts() {
     for n in 1..3 {
         seen.add(seen::hash(&[&format!("http://site.example/{n}")]), 7);
     }
-    feed.service
-        .store()
-        .write(crate::store::Isolation::Alone, move |tx| {
-            tx.run("UPDATE post_source SET entry = NULL", &[])?;
-            tx.run("UPDATE source SET seen = $1", &[(&seen.pack()).into()]).map(drop)
-        })
-        .unwrap();
-    feed.service.call(&Caller::Operator, post::Remove { post_obi: first.posts[0].id.clone() }).unwrap();
+    let earlier = move |tx: &mut dyn Tx| {
+        tx.run("UPDATE post_source SET entry = NULL", &[])?;
+        tx.run("UPDATE source SET seen = $1", &[(&seen.pack()).into()])
+    };
+    feed.service.store().write(Isolation::Alone, earlier).unwrap();
+    remove_post(&feed.service, &first.posts[0].id);
     assert_eq!(counts(&feed.gives(&[entry(3), entry(2), entry(1)])), [1, 0, 2]);
     let https = item("T1", "https://site.example/1", &guid("1"));
     assert_eq!(counts(&feed.gives(&[https])), [0, 1, 0], "its id is known now");
@@ -201,8 +197,7 @@ fn a_source_brings_so_many_posts_in_a_day() {
     feed.service.clock().advance(DAY_MS);
     assert_eq!(counts(&feed.gives(&items(1..=2_000))), [300, 0, 1_700]);
     assert_eq!(get(&feed.service, &feed.id).posts, 600);
-    let removed = Remove { source_obi: feed.id.clone(), with_posts: Some(1) };
-    feed.service.call(&Caller::Operator, removed).unwrap();
+    remove(&feed.service, &feed.id, Some(1));
     assert!(feed.posts().is_empty());
 }
 
@@ -212,13 +207,11 @@ fn a_fetch_tells_what_is_wrong_with_entries() {
     let mut items = vec![item("T1", "http://site.example/1", "<pubDate>gestern</pubDate>"); 2];
     items.extend(vec!["<item><title>None</title></item>".to_owned(); 150]);
     let fetched = feed.gives(&items);
-    assert_eq!(
-        fetched.warnings,
-        [
-            "entry 1: its date cannot be read: gestern: the post gets the time of the fetch",
-            "entry 2: an earlier one has the same id or address, and counts"
-        ]
-    );
+    let expected = [
+        "entry 1: its date cannot be read: gestern: the post gets the time of the fetch",
+        "entry 2: an earlier one has the same id or address, and counts",
+    ];
+    assert_eq!(fetched.warnings, expected);
     assert_eq!((fetched.errors.len(), &*fetched.errors[99].reason), (101, "it has no address"));
     assert_eq!(fetched.errors[100].reason, "50 more entries, up to this one, were left out");
 }

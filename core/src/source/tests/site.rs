@@ -1,7 +1,6 @@
 //! A web site on this machine, which gives what a test wants.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -94,10 +93,8 @@ impl State {
             }
             Some(Page::Content { status, headers, body }) => {
                 let length = body.len();
-                write!(
-                    to,
-                    "HTTP/1.1 {status} S\r\ncontent-length: {length}\r\n{headers}connection: close\r\n\r\n"
-                )?;
+                let head = format!("HTTP/1.1 {status} S\r\ncontent-length: {length}\r\n{headers}");
+                to.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
                 to.write_all(&body)
             }
             Some(Page::Trickle) => {
@@ -118,14 +115,8 @@ impl State {
 }
 
 pub(super) fn atom(title: &str, entries: &[String]) -> String {
-    let mut feed = String::new();
-    write!(
-        feed,
-        "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>{title}</title>{}</feed>",
-        entries.concat()
-    )
-    .unwrap();
-    feed
+    let entries = entries.concat();
+    format!("<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>{title}</title>{entries}</feed>")
 }
 
 pub(super) fn entry(number: u32, title: &str) -> String {

@@ -160,9 +160,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Caller;
     use crate::base::config::{self, Config};
-    use crate::post;
     use crate::testing::{self, draft, publish};
 
     /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since change 1,000.
@@ -179,6 +177,7 @@ mod tests {
         assert!(!due(0.1, false, CHANGES_MIN - 1) && due(0.1, false, CHANGES_MIN));
         assert!(!due(0.1, true, 1_000) && !due(0.1, true, 1_009) && due(0.1, true, 1_010));
         assert!(due(0.1, true, 0), "an older database replaced this one");
+        assert!(!due(0.0, false, 1_000_000) && !due(0.0, true, 1_000_000), "a setting of 0 turns it off");
     }
 
     #[test]
@@ -195,17 +194,9 @@ mod tests {
         let draft = |n: &str| draft("One", format!("https://a.example/{n}"));
         publish(&service, draft("1"));
         assert_eq!(looked(), Some(horizon));
-        service
-            .store()
-            .write_late(late, || service.call(&Caller::Operator, post::Insert { draft: draft("2") }))
-            .unwrap();
+        service.store().write_late(late, || publish(&service, draft("2")));
         assert_eq!(looked(), Some(horizon));
         service.store().release_horizon();
         assert_eq!(looked(), Some(service.store().version(Topic::Posts)));
-    }
-
-    #[test]
-    fn a_setting_of_0_turns_learning_off() {
-        assert!(!due(0.0, false, 1_000_000) && !due(0.0, true, 1_000_000));
     }
 }

@@ -229,14 +229,6 @@ async fn a_shutdown_does_not_wait_for_a_client_without_a_window() {
     timeout(Duration::from_secs(20), server.served).await.unwrap().unwrap().unwrap();
 }
 
-#[tokio::test]
-async fn a_setting_out_of_bounds_is_refused() {
-    let server = server(Config { max_connections: 0, ..Config::default() });
-    let refused = server.served.await.unwrap().unwrap_err();
-    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
-    assert!(refused.to_string().contains("max-connections"), "{refused}");
-}
-
 #[cfg(unix)]
 #[test]
 fn files_are_reserved_for_the_database() {

@@ -32,10 +32,8 @@ async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network()
     assert!(!many.iter().any(is_closing));
     let newcomer = admit("203.0.113.1");
     assert!(newcomer.is_scarce && !is_closing(&newcomer) && !is_closing(&other));
-    assert_eq!(
-        many.iter().map(is_closing).collect::<Vec<_>>(),
-        [false, false, true, false, false, false, false]
-    );
+    let closing: Vec<_> = (0..7).filter(|host| is_closing(&many[*host])).collect();
+    assert_eq!(closing, [2]);
     drop((running, many, other, newcomer));
     let entries = connections.entries();
     assert!(entries.open.is_empty() && entries.counts.iter().all(HashMap::is_empty));
@@ -138,14 +136,4 @@ fn bounds_leave_room_for_others_and_small_totals_are_used_in_full() {
     assert_eq!(bounds(10), (10, 8, 8, 8));
     assert_eq!(bounds(2), (2, 2, 2, 2));
     assert_eq!(bounds(1), (1, 1, 1, 1));
-}
-
-#[test]
-fn connections_are_counted_by_address_and_network() {
-    let groups = |text: &str| {
-        let [client, network] = groups_of(address(text));
-        format!("{client} {network}")
-    };
-    assert_eq!(groups("192.0.2.7"), "192.0.2.7 192.0.2.0");
-    assert_eq!(groups("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2:: 2001:db8:1::");
 }

@@ -75,16 +75,10 @@ fn an_empty_body_has_no_fields_and_null_is_missing() {
 #[test]
 fn a_malformed_body_is_refused() {
     assert_eq!(read(JSON, b"{\"title\":\"\xff\"}").unwrap_err(), "bad request");
-    for body in [
-        &b"activation="[..],
-        b"activation=one",
-        b"activation=1.5",
-        b"activation=0x1",
-        b"activation= 0",
-        b"title=%ff",
-        b"%ff=1",
-        b"title=\xff",
-    ] {
+    for number in ["", "one", "1.5", "0x1", " 0"] {
+        assert_eq!(read(FORM, format!("activation={number}")).unwrap_err(), "bad request", "{number}");
+    }
+    for body in [&b"title=%ff"[..], b"%ff=1", b"title=\xff"] {
         assert_eq!(read(FORM, body).unwrap_err(), "bad request", "{}", body.escape_ascii());
     }
 }
@@ -108,37 +102,17 @@ fn a_field_is_read_or_refused_as_through_a_map_of_values() {
     let deep = |depth: usize| format!(r#"{{"more":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let bodies = [
         r#"{"title":1,"title":"b"}"#,
-        r#"{"title":"b","title":1}"#,
         r#"{"title":"b","title":null}"#,
         r#"{"title":"\ud800","title":"b"}"#,
-        r#"{"title":1e999,"title":"b"}"#,
         r#"{"\u0074itle":"escaped","activation":-1}"#,
-        r#"{"title":"\ud800"}"#,
-        r#"{"more":"\ud800"}"#,
-        r#"{"more":1e999}"#,
         r#"{"more":99999999999999999999,"activation":9223372036854775807}"#,
         r#"{"activation":9223372036854775808}"#,
         r#"{"activation":-0}"#,
-        r#"{"activation":true}"#,
         r#"{"more":{"\ud800":1}}"#,
         r#"{"\ud800":1}"#,
-        r#"{"more":{"title":"inner"},"title":"outer"}"#,
-        r#"{"tag":[]}"#,
         r#"{"tag":["a",null]}"#,
         r#"{"tag":{"0":"a"}}"#,
         r#"{"title":"a",}"#,
-        " { \"title\" : \"a\" } \n",
-        "[{\"title\":\"a\"}]",
-        "\"title\"",
-        "{",
-        "null",
-        "{}x",
-        r#"{"activation":"1"}"#,
-        r#"{"activation":1.5}"#,
-        r#"{"activation":99999999999999999999}"#,
-        r#"{"activation":1e400}"#,
-        r#"{"tag":"x"}"#,
-        r#"{"tag":[1]}"#,
     ];
     let deep = [1, 126, 127, 128, 129, 100_000].map(deep);
     for body in bodies.into_iter().chain(deep.iter().map(String::as_str)) {
@@ -153,7 +127,7 @@ proptest::proptest! {
         parts in proptest::collection::vec(
             proptest::sample::select(&[
                 "{", "}", "[", "]", ",", ":", "\"title\"", "\"activation\"", "\"tag\"", "\"more\"", "1", "null",
-                "\"x\"", "-1e5", "true", " ", "\"\\n\"", "{\"title\":", "\"tag\":[\"x\"]",
+                "\"x\"", "-1e5", "true", " ", "\"\\n\"", "{\"title\":", "\"tag\":[\"x\"]", "\"\\ud800\"", "1e999", "1.5",
             ]),
             0..12,
         )

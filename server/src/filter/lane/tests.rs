@@ -114,10 +114,8 @@ async fn one_network_cannot_fill_the_queue_for_others() {
     until(&turns, |waiting, _| waiting == 2).await;
     assert!(matches!(sign_ups.run_for(client(66), || Ok(())).await, Err(Error::Overloaded)));
     let sign_in = queue(Kind::SignIn, 1, "sign-in");
-    assert!(
-        matches!(second.await.unwrap(), Err(Error::Overloaded)),
-        "the newest job of the flood is displaced"
-    );
+    // The newest job of the flood is displaced.
+    assert!(matches!(second.await.unwrap(), Err(Error::Overloaded)));
     drop(release);
     first.await.unwrap().unwrap();
     sign_in.await.unwrap().unwrap();
@@ -145,24 +143,17 @@ async fn work_leaves_the_queue_when_its_caller_is_gone() {
 fn reads_are_quick_again_after_enough_quick_reads() {
     let pace = Pace::default();
     assert_eq!(pace.measure(|| 7), 7);
-    let quick = || {
-        (1..1_000).find(|_| {
-            pace.add(Duration::from_micros(10));
-            pace.is_quick()
-        })
+    let quick_after = |read: Duration| {
+        pace.add(read);
+        pace.is_quick()
     };
+    let quick = || (1..1_000).find(|_| quick_after(Duration::from_micros(10)));
     assert!(pace.is_quick());
-    pace.add(Duration::from_millis(10));
-    assert!(pace.is_quick(), "one read that the system interrupted");
-    pace.add(Duration::from_millis(10));
-    assert!(!pace.is_quick());
+    assert!(quick_after(Duration::from_millis(10)), "one read that the system interrupted");
+    assert!(!quick_after(Duration::from_millis(10)));
     assert!(quick().is_some_and(|reads| (10..100).contains(&reads)));
     pace.add(Duration::from_secs(1));
     assert!(quick().is_some_and(|reads| (100..500).contains(&reads)));
-    for _ in 0..300 {
-        pace.add(Duration::from_micros(250));
-    }
-    assert!(!pace.is_quick());
-    pace.add(Duration::MAX);
-    assert!(!pace.is_quick());
+    (0..300).for_each(|_| pace.add(Duration::from_micros(250)));
+    assert!(!pace.is_quick() && !quick_after(Duration::MAX));
 }

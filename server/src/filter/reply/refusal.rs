@@ -172,9 +172,8 @@ mod tests {
                 let value = response.headers().get(&name)?;
                 Some(format!("{name}: {}", value.to_str().ok()?))
             });
-            format!("{} {text} {}", response.status().as_u16(), header.unwrap_or_default())
-                .trim_end()
-                .to_owned()
+            let line = format!("{} {text} {}", response.status().as_u16(), header.unwrap_or_default());
+            line.trim_end().to_owned()
         });
         insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
     }

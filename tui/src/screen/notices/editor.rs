@@ -141,10 +141,7 @@ mod tests {
         };
         let set = |page: &Page| page.typed().fields(&[], &ctx);
         let before = page(&stored);
-        assert_eq!(
-            before.typed().texts[1..3],
-            ["2026-12-01T00:00:00.500Z".to_owned(), "2026-12-24 18:00".to_owned()]
-        );
+        assert_eq!(before.typed().texts[1..3], ["2026-12-01T00:00:00.500Z", "2026-12-24 18:00"]);
         assert_eq!(set(&before), (Record::new(), Ok(())));
         let changed = Draft {
             visible_until: Some(String::new()),

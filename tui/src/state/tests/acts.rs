@@ -1,19 +1,10 @@
 //! Tests of the effects of keys.
 
 use tidings_core::feedback::{FeedbackState, ListAll};
-use tidings_core::notice::{Remove, Visibility};
+use tidings_core::notice::Remove;
 use tidings_core::{admin, member, post};
 
 use super::*;
-
-#[test]
-fn an_edit_changes_only_the_edited_fields() {
-    let mut stage = Stage::with_a_notice();
-    stage.keys(&["e", " And on Sunday.", "Ctrl-S"]);
-    let notice = &stage.notices()[0];
-    assert_eq!((&*notice.title, &*notice.post), ("Library hours", "Open until ten. And on Sunday."));
-    assert_eq!((notice.date, notice.view, notice.activation), (NOW, 0, Visibility::Shown));
-}
 
 #[test]
 fn text_is_selected_cut_pasted_and_undone() {

@@ -26,15 +26,12 @@ fn a_post_is_added_with_all_its_fields() {
     stage.keys(&["5", "n", "일식 an eclipse", "Enter", "https://sky.example.org/1", "Tab", "Sky, News"]);
     stage.keys(&["Down", "2026", "Tab", "/eclipse.png", "Tab", "2026-11-19", "Tab", "2026-12-01 09:00"]);
     stage.keys(&["Tab", "Look up.", "Enter", "At ten."]);
-    insta::assert_snapshot!("post", stage.seen());
     stage.keys(&["Ctrl-S"]).sees("✓ Added “일식 an eclipse”.");
     let added = &posts(&stage)[0].post;
     assert_eq!((&*added.shown.title, &*added.shown.url), ("일식 an eclipse", "https://sky.example.org/1"));
     assert_eq!((&*added.post, &*added.shown.img), ("Look up.\nAt ten.", "/eclipse.png"));
-    assert_eq!(
-        (added.topic.texts(), added.tag.texts()),
-        (vec!["Sky".to_owned(), "News".into()], vec!["2026".into()])
-    );
+    assert_eq!(added.topic.texts(), ["Sky", "News"]);
+    assert_eq!(added.tag.texts(), ["2026"]);
     let dates = [Some(added.shown.date), added.shown.end_date].map(|at| at.unwrap().to_string());
     assert_eq!(dates, ["2026-11-19T00:00:00.000Z", "2026-12-01T09:00:00.000Z"]);
 }
@@ -44,7 +41,7 @@ fn a_mistake_is_shown_at_its_field_until_the_field_changes() {
     let mut stage = Stage::new();
     stage.keys(&["5", "n", "Eclipse", "Enter", "sky.example.org", "Ctrl-S"]);
     stage.sees("✗ Url is an address of at most 2000 characters");
-    insta::assert_snapshot!("post_mistake", stage.seen());
+    insta::assert_snapshot!("post_mistake", stage.drawn());
     // Neither another field nor the cursor changes it.
     stage.keys(&["Up", "!", "Backspace", "Down", "Left"]).sees("✗ Url");
     // The field has the focus.
@@ -105,7 +102,7 @@ fn a_password_is_typed_twice_hidden_and_set_after_a_question() {
     stage.keys(&["P"]).sees("A new password for ben").sees("A password has 8 to 128 characters.");
     stage.keys(&["a new horse", "Enter", "a new hors", "Enter"]);
     stage.sees("✗ The passwords differ.").sees_not("horse");
-    insta::assert_snapshot!("password", stage.seen());
+    insta::assert_snapshot!("password", stage.drawn());
     stage.keys(&["e"]).sees_not("differ");
     stage.keys(&["Enter"]).sees("Set a new password for ben?").sees("signed out everywhere");
     stage.keys(&["n"]);
@@ -140,7 +137,7 @@ fn a_role_is_chosen_from_the_scopes() {
     stage.keys(&["4", "Down", "r"]).sees("The role of ben");
     stage.sees("“yes” allows to insert, change and remove notices, and read hidden ones.");
     stage.keys(&[" ", "Down", "Down", " "]);
-    insta::assert_snapshot!("role", stage.seen());
+    insta::assert_snapshot!("role", stage.drawn());
     stage.keys(&["Enter"]).sees("✓ ben has a new role.").sees("◆ role");
     assert_eq!(role(&stage), ["notices", "posts:import"]);
     stage.keys(&["Enter"]).sees("notices, posts:import");

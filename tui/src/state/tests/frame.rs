@@ -50,13 +50,9 @@ fn the_mouse_selects_opens_scrolls_and_presses_the_keys_in_the_footer() {
     stage.sees("Posts are recommended by what you read.");
     stage.keys(&["7"]);
     for (kind, is_seen) in [(MouseEventKind::ScrollDown, false), (MouseEventKind::ScrollUp, true)] {
+        let scrolled = MouseEvent { kind, column: 9, row: 9, modifiers: KeyModifiers::NONE };
         for _ in 0..8 {
-            stage.happens(Event::Mouse(MouseEvent {
-                kind,
-                column: 9,
-                row: 9,
-                modifiers: KeyModifiers::NONE,
-            }));
+            stage.happens(Event::Mouse(scrolled));
         }
         assert_eq!(stage.seen().contains("401"), is_seen, "{kind:?}");
     }

@@ -83,7 +83,7 @@ fn showing_a_hidden_notice_asks_and_only_y_shows_it() {
         assert_eq!(hidden(&stage), [MAINTENANCE], "{no}");
     }
     stage.keys(&[" "]);
-    insta::assert_snapshot!("show", stage.seen());
+    insta::assert_snapshot!("show", stage.drawn());
     stage.keys(&["y"]).sees("✓ “Maintenance on Sunday” is shown to everybody.");
     assert!(hidden(&stage).is_empty());
 }

@@ -18,10 +18,10 @@ fn save(stage: &mut Stage, notice: Option<&str>, fields: Draft) {
 fn a_notice_gets_dates_a_topic_a_pin_and_its_readers() {
     let mut stage = Stage::new();
     stage.keys(&["2", "n", "Exams", "Enter", "In hall 1.", "Tab", "Tab"]);
-    insta::assert_snapshot!("form", stage.seen());
+    insta::assert_snapshot!("form", stage.drawn());
     // A small window has room for the fields or the text.
     stage.resize(40, 12);
-    insta::assert_snapshot!("form_40x12", stage.seen());
+    insta::assert_snapshot!("form_40x12", stage.drawn());
     stage.resize(80, 24);
     stage.keys(&["2026-12-01", "Down", "2026-12-24 18:00", "Tab", "Sea", "Down", " ", "Down", " "]);
     stage.sees("○ will be shown later");
@@ -33,7 +33,7 @@ fn a_notice_gets_dates_a_topic_a_pin_and_its_readers() {
     assert_eq!(placement.members_only.activation(), 1);
 
     // Fields that are not changed stay, and an emptied field has no limit.
-    stage.keys(&["e", "Tab", "Tab"]).sees("2026-12-24 18:00");
+    stage.keys(&["e", "Tab", "Tab"]).sees("Edit the notice").sees("2026-12-24 18:00");
     stage.keys(&["Down", "Ctrl-U", "Down", "Down", "Down", " ", "Ctrl-S"]);
     let placement = &stage.notices()[0].placement;
     assert_eq!((placement.visible_from.is_some(), placement.visible_until), (true, None));

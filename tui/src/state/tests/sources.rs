@@ -71,11 +71,11 @@ fn sources(stage: &Stage) -> Vec<Source> {
 #[test]
 fn each_state_of_a_source_is_seen() {
     let mut stage = listed();
-    insta::assert_snapshot!("sources", stage.seen());
+    insta::assert_snapshot!("sources", stage.drawn());
     stage.keys(&["Down", "Down", "Down", "Enter"]);
-    insta::assert_snapshot!("source", stage.seen());
+    insta::assert_snapshot!("source", stage.drawn());
     stage.keys(&["Esc", "Up", "Up", "Up", "e"]);
-    insta::assert_snapshot!("source_form", stage.seen());
+    insta::assert_snapshot!("source_form", stage.drawn());
 }
 
 #[test]

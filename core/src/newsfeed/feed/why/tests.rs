@@ -21,19 +21,19 @@ fn service_of(change: fn(&mut Feed)) -> Service {
 }
 
 /// Settings in which only one signal counts.
-fn only(feed: &mut Feed) {
+fn only(feed: &mut Feed, weight: fn(&mut Feed) -> &mut f64) {
     feed.interest_weight = 0.0;
     feed.near_weight = 0.0;
     feed.novel_weight = 0.0;
     feed.recent_weight = 0.0;
     feed.popular_weight = 0.0;
     feed.together_weight = 0.0;
+    *weight(feed) = 1.0;
 }
 
 /// Settings in which only the interest counts, and of it only the shares of topics, tags and words.
 fn only_interest(feed: &mut Feed, shares: [f64; 3]) {
-    only(feed);
-    feed.interest_weight = 1.0;
+    only(feed, |feed| &mut feed.interest_weight);
     feed.interest.meaning_share = 0.0;
     [feed.interest.topic_share, feed.interest.tag_share, feed.interest.word_share] = shares;
 }
@@ -43,14 +43,8 @@ fn publish(service: &Service, title: &str, topic: &[&str], tag: &[&str]) -> Stri
     static COUNT: AtomicI64 = AtomicI64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let texts = |list: &[&str]| Some(list.iter().map(|name| (*name).to_owned()).collect());
-    testing::publish(
-        service,
-        Draft {
-            topic: texts(topic),
-            tag: texts(tag),
-            ..draft(title, format!("https://www.example.org/{count}")).dated(NOW - count * 60_000)
-        },
-    )
+    let named = draft(title, format!("https://www.example.org/{count}")).dated(NOW - count * 60_000);
+    testing::publish(service, Draft { topic: texts(topic), tag: texts(tag), ..named })
 }
 
 fn like(service: &Service, member: &Caller, id: &str) {
@@ -91,12 +85,17 @@ fn an_own_post_is_named_as_liked_or_viewed() {
     let service = service_of(|feed| only_interest(feed, [0.0, 1.0, 0.0]));
     publish(&service, "Owls at night", &["birds"], &["owl"]);
     publish(&service, "Soup at noon", &["food"], &["soup"]);
+    publish(&service, "Tides at dawn", &["sea"], &["tide"]);
     let owl = publish(&service, "An owl", &["birds"], &["owl"]);
     let soup = publish(&service, "A soup", &["food"], &["soup"]);
+    let long = publish(&service, &"owl ".repeat(40), &["sea"], &["tide"]);
     let ann = service.member("ann");
     like(&service, &ann, &owl);
     view(&service, &ann, &soup);
+    like(&service, &ann, &long);
     assert_eq!(why_of(&service, &ann, "Owls at night").text, "because you liked “An owl”");
+    let shortened = format!("because you liked “{}…”", ["owl"; 14].join(" "));
+    assert_eq!(why_of(&service, &ann, "Tides at dawn").text, shortened);
     let viewed = why_of(&service, &ann, "Soup at noon");
     assert_eq!(viewed.text, "because you viewed “A soup”");
     assert_eq!(viewed.shares, SignalShares { tag: 1.0, ..SignalShares::default() });
@@ -115,10 +114,7 @@ fn a_hidden_own_post_is_not_named_and_a_removed_one_neither() {
     assert_eq!(why_of(&service, &ann, "Owls at night").text, "because you liked “Owl 0”");
     service.call(&Caller::Operator, post::Remove { post_obi: (&owls[0]).into() }).unwrap();
     let named = why_of(&service, &ann, "Owls at night").text;
-    assert!(
-        ["because you viewed “Owl 1”", "because you viewed “Owl 2”"].contains(&named.as_str()),
-        "{named}"
-    );
+    assert!(["Owl 1", "Owl 2"].map(|owl| format!("because you viewed “{owl}”")).contains(&named), "{named}");
     let (hidden, other) = if named.contains('1') { (1, 2) } else { (2, 1) };
     view(&service, &ann, &owls[other]);
     post::hide(&service, &ann, &owls[hidden]).wait().unwrap();
@@ -150,10 +146,7 @@ fn a_search_is_named_if_no_own_post_is_near() {
 
 #[test]
 fn the_nearest_own_post_and_what_others_did_name_an_own_post() {
-    let service = service_of(|feed| {
-        only(feed);
-        feed.near_weight = 1.0;
-    });
+    let service = service_of(|feed| only(feed, |feed| &mut feed.near_weight));
     publish(&service, "Owl feathers", &[], &[]);
     let owl = publish(&service, "Feathers of an owl", &[], &[]);
     let soup = publish(&service, "A soup", &[], &[]);
@@ -164,10 +157,7 @@ fn the_nearest_own_post_and_what_others_did_name_an_own_post() {
     assert_eq!(near.text, "because you viewed “Feathers of an owl”");
     assert_eq!(near.shares, SignalShares { near: 1.0, ..SignalShares::default() });
 
-    let service = service_of(|feed| {
-        only(feed);
-        feed.together_weight = 1.0;
-    });
+    let service = service_of(|feed| only(feed, |feed| &mut feed.together_weight));
     let one = publish(&service, "One", &["a"], &[]);
     let two = publish(&service, "Two", &["b"], &[]);
     let three = publish(&service, "Three", &["c"], &[]);
@@ -189,15 +179,11 @@ fn a_guest_is_told_what_is_new_and_popular() {
     let service = service_of(|feed| feed.popular_weight = 1.0);
     let new = publish(&service, "New", &["birds"], &[]);
     publish(&service, "Without a topic", &[], &[]);
-    testing::publish(
-        &service,
-        draft("Old", "https://old.example.org/").with_topic("birds").dated(NOW - 31 * DAY_MS),
-    );
+    let old = draft("Old", "https://old.example.org/").with_topic("birds");
+    testing::publish(&service, old.dated(NOW - 31 * DAY_MS));
     let text = |title| why_of(&service, &Caller::Guest, title).text;
-    assert_eq!(
-        ["New", "Without a topic", "Old"].map(text),
-        ["new in birds", "new on www.example.org", "more in birds"]
-    );
+    let expected = ["new in birds", "new on www.example.org", "more in birds"];
+    assert_eq!(["New", "Without a topic", "Old"].map(text), expected);
     view(&service, &Caller::Guest, &new);
     let popular = why_of(&service, &Caller::Guest, "New");
     assert_eq!(popular.text, "popular today");
@@ -213,13 +199,11 @@ fn the_popular_feed_and_topic_feeds_have_one_signal() {
     let ann = service.member("ann");
     followed(&service);
     let popular = newsfeed::popular(&service, &Page::default()).unwrap();
-    let (popular_one, recent) = (
-        SignalShares { popular: 1.0, ..SignalShares::default() },
-        SignalShares { recent: 1.0, ..SignalShares::default() },
-    );
+    let by_popularity = SignalShares { popular: 1.0, ..SignalShares::default() };
+    let recent = SignalShares { recent: 1.0, ..SignalShares::default() };
     let of = |text: &str, shares| Why { text: text.into(), shares };
     let expected = [
-        ("Viewed".to_owned(), of("popular today", popular_one)),
+        ("Viewed".to_owned(), of("popular today", by_popularity)),
         ("Unseen".to_owned(), of("new in birds", recent)),
     ];
     for caller in [&ann, &Caller::Guest] {
@@ -248,16 +232,9 @@ fn old_acts_are_not_of_today() {
 fn a_sentence_never_names_a_post_that_is_not_the_members_own() {
     let service = service_of(|_| ());
     let topics = ["birds", "food", "stars"];
-    let ids: Vec<_> = (0..36)
-        .map(|n| {
-            publish(
-                &service,
-                &format!("{} number {n:02}.", topics[n % 3]),
-                &[topics[n % 3]],
-                &[topics[n % 2]],
-            )
-        })
-        .collect();
+    let name = |n: usize| format!("{} number {n:02}.", topics[n % 3]);
+    let post = |n: usize| publish(&service, &name(n), &[topics[n % 3]], &[topics[n % 2]]);
+    let ids: Vec<_> = (0..36).map(post).collect();
     let members: Vec<_> = (0..9).map(|n| service.member(&format!("member{n}"))).collect();
     for (n, member) in members.iter().enumerate() {
         ids.iter().skip(n % 2).step_by(2).for_each(|id| like(&service, member, id));
@@ -268,27 +245,15 @@ fn a_sentence_never_names_a_post_that_is_not_the_members_own() {
         view(&service, &ann, &ids[n]);
     }
     like(&service, &ann, &ids[3]);
-    let title = |n: usize| format!("“{} number {n:02}.”", topics[n % 3]);
-    let of_own: HashSet<_> = own.into_iter().chain([3]).map(title).collect();
-    followed(&service);
-    let mut next: Option<String> = None;
+    let of_own: HashSet<_> = own.into_iter().chain([3]).map(|n| format!("“{}”", name(n))).collect();
     let mut named = HashSet::new();
-    loop {
-        let page =
-            Page { limit: Some(5).filter(|_| next.is_none()), next: next.as_deref(), ..Page::default() };
-        let page = newsfeed::recommended(&service, &ann, &page).unwrap();
-        for (title, Why { text, shares }) in reasons(&service, &ann, &page) {
-            assert!(shares.topic + shares.novel + shares.recent > 0.0, "{title}: {shares:?}");
-            if let Some((_, title)) = text.split_once('“') {
-                named.insert(format!("“{title}"));
-            } else {
-                let known = ["more in", "new in", "popular"].iter().any(|begin| text.starts_with(begin));
-                assert!(known && !text.contains("number"), "{text}");
-            }
-        }
-        next = page.next().map(str::to_owned);
-        if next.is_none() {
-            break;
+    for (title, Why { text, shares }) in recommended(&service, &ann) {
+        assert!(shares.topic + shares.novel + shares.recent > 0.0, "{title}: {shares:?}");
+        if let Some((_, title)) = text.split_once('“') {
+            named.insert(format!("“{title}"));
+        } else {
+            let known = ["more in", "new in", "popular"].iter().any(|begin| text.starts_with(begin));
+            assert!(known && !text.contains("number"), "{text}");
         }
     }
     assert!(!named.is_empty() && named.is_subset(&of_own), "{named:?}");
@@ -342,17 +307,6 @@ fn posts_that_were_not_ranked_for_the_member_are_counted_apart() {
     let ranked = |order, at, limit| index.page(order, at, limit, NOW).ranked();
     assert_eq!([(0, 1), (0, 4), (1, 4), (2, 4)].map(|(at, limit)| ranked(&order, at, limit)), [1, 2, 1, 0]);
     assert_eq!(ranked(guests, 0, 4), 0);
-}
-
-#[test]
-fn long_names_are_shortened() {
-    let service = service_of(|feed| only_interest(feed, [0.0, 1.0, 0.0]));
-    publish(&service, "Owls at night", &["birds"], &["owl"]);
-    let owl = publish(&service, &"owl ".repeat(40), &["birds"], &["owl"]);
-    let ann = service.member("ann");
-    like(&service, &ann, &owl);
-    let expected = format!("because you liked “{}…”", ["owl"; 14].join(" "));
-    assert_eq!(why_of(&service, &ann, "Owls at night").text, expected);
 }
 
 /// Returns what these signals add, and 0 for the others.

@@ -108,25 +108,6 @@ fn by_default_a_fifth_of_the_acts_is_the_test_and_the_result_is_reproducible() {
     assert_eq!(evaluated(&service, Some(&evaluation.at.to_string())).unwrap(), evaluation);
 }
 
-#[test]
-fn similar_words_find_more_than_dates() {
-    let service = service();
-    let reader = service.member("reader");
-    let title =
-        |n: i64| if n % 10 == 0 { format!("telescope-mirror-{n}") } else { format!("cooking-soup-{n}") };
-    let ids: Vec<String> = (0..100).map(|n| insert(&service, &title(n), "all", NOW - n * 60_000)).collect();
-    for id in [90, 80, 70] {
-        post::view(&service, &reader, &ids[id]).wait().unwrap();
-    }
-    let at = a_day_later(&service);
-    for id in [60, 50] {
-        post::view(&service, &reader, &ids[id]).wait().unwrap();
-    }
-    let evaluation = evaluated(&service, Some(&at)).unwrap();
-    assert!((row(&evaluation, "recommended").recall30 - 1.0).abs() < 1e-9, "{evaluation:?}");
-    assert!(row(&evaluation, "newest").recall30 < 1e-9, "{evaluation:?}");
-}
-
 fn is_close(found: f64, expected: f64) -> bool {
     (found - rounded(expected)).abs() < 1e-9
 }

@@ -46,6 +46,12 @@ fn trends(n: i64, dice: i64) -> i64 {
     n / 48 * 5 + dice % 5
 }
 
+/// A fifth of the posts gets most acts.
+fn of_a_fifth(dice: i64) -> i64 {
+    let dice = dice % 10_000;
+    dice * dice / 1_000_000 * dice / 10_000
+}
+
 #[test]
 fn where_trends_last_a_day_the_half_life_is_short() {
     let learned = learned(&old_posts(), &acts(2_000, trends)).unwrap();
@@ -56,15 +62,7 @@ fn where_trends_last_a_day_the_half_life_is_short() {
 
 #[test]
 fn where_acts_do_not_age_they_lose_no_weight_or_little() {
-    // A fifth of the posts gets most acts, at all times.
-    let learned = learned(
-        &old_posts(),
-        &acts(2_500, |_, dice| {
-            let dice = dice % 10_000;
-            dice * dice / 1_000_000 * dice / 10_000
-        }),
-    );
-    let learned = learned.unwrap();
+    let learned = learned(&old_posts(), &acts(2_500, |_, dice| of_a_fifth(dice))).unwrap();
     assert!(learned.half_life_days.is_none_or(|days| days >= 24.0), "{learned:?}");
     assert!(gain(&learned, learned.half_life_days) > gain(&learned, Some(3.0)), "{learned:?}");
 }
@@ -81,8 +79,7 @@ fn acts_that_come_in_clusters_are_judged_by_the_next_day() {
     let mut post = 0;
     let acts = acts(2_000, |n, dice| {
         if n % 4 == 0 {
-            let dice = dice % 10_000;
-            post = dice * dice / 1_000_000 * dice / 10_000;
+            post = of_a_fifth(dice);
         }
         post
     });

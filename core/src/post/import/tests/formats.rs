@@ -13,7 +13,7 @@ fn export(service: &Service, caller: &Caller, take: Take<'_>) -> Result<u64> {
     ExportPosts {}.export(service, caller).pass_to(service, take)
 }
 
-pub(super) fn import_csv(service: &Service, input: &[u8]) -> Report {
+fn import_csv(service: &Service, input: &[u8]) -> Report {
     bare(import_as(service, Format::Csv, input))
 }
 

@@ -15,13 +15,9 @@ fn other(service: &Service) -> ModelCache {
 fn service() -> Service {
     let service = testing::service();
     for n in 0..40 {
-        publish(
-            &service,
-            post::Draft {
-                post: Some("The crab swims with the lobster and the whale in the sea".into()),
-                ..draft(format!("Crab and lobster {n}"), format!("https://a.example/{n}"))
-            },
-        );
+        let post = Some("The crab swims with the lobster and the whale in the sea".into());
+        let named = draft(format!("Crab and lobster {n}"), format!("https://a.example/{n}"));
+        publish(&service, post::Draft { post, ..named });
     }
     service
 }

@@ -29,24 +29,9 @@ impl Language {
     /// Returns the word of a rank, counted from 0, the most frequent first.
     pub(super) fn word(self, rank: u32) -> String {
         match self {
-            Self::English => syllables(
-                rank,
-                2,
-                &["ba", "den", "fi", "go", "hul", "ka", "lor", "mi", "nes", "po", "ra", "sil", "tu", "ver"],
-            ),
-            Self::German => syllables(
-                rank,
-                3,
-                &["schlo", "ung", "kei", "ge", "ver", "stra", "ßen", "mü", "zeit", "bro", "wald", "ör"],
-            ),
-            Self::Korean => syllables(
-                rank,
-                2,
-                &[
-                    "학", "교", "도", "서", "관", "사", "람", "시", "장", "문", "공", "원", "정", "보", "기",
-                    "술",
-                ],
-            ),
+            Self::English => syllables(rank, 2, "ba den fi go hul ka lor mi nes po ra sil tu ver"),
+            Self::German => syllables(rank, 3, "schlo ung kei ge ver stra ßen mü zeit bro wald ör"),
+            Self::Korean => syllables(rank, 2, "학 교 도 서 관 사 람 시 장 문 공 원 정 보 기 술"),
             // A pair of characters, which is one token. A few pairs have more than one rank.
             Self::Japanese => {
                 let character = |n: u32| char::from_u32(0x4e00 + n * 7).expect("a character of Han");
@@ -56,29 +41,20 @@ impl Language {
     }
 
     fn append(self, text: &mut String, word: &str, random: &mut Random) {
+        if self != Self::Japanese && !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(word);
         match self {
-            Self::English | Self::German => {
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                text.push_str(word);
-            }
-            Self::Korean => {
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                text.push_str(word);
-                text.push_str(random.pick::<&str>(&["", "", "은", "을", "에서"]));
-            }
-            Self::Japanese => {
-                text.push_str(word);
-                text.push_str(random.pick::<&str>(&["は", "の", "を", "、"]));
-            }
+            Self::English | Self::German => {}
+            Self::Korean => text.push_str(random.pick(&["", "", "은", "을", "에서"])),
+            Self::Japanese => text.push_str(random.pick(&["は", "の", "を", "、"])),
         }
     }
 }
 
-fn syllables(mut rank: u32, least: usize, syllables: &[&str]) -> String {
+fn syllables(mut rank: u32, least: usize, syllables: &str) -> String {
+    let syllables: Vec<&str> = syllables.split(' ').collect();
     let (mut word, number) = (String::new(), u32::try_from(syllables.len()).expect("a few"));
     let mut length = 0;
     loop {
@@ -109,21 +85,18 @@ pub(super) fn post(number: u64, (least, most): (f64, f64)) -> Value {
     let mut random = Random::new(number.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let language = *random.pick(&Language::ALL);
     let subjects: Vec<String> = (0..4).map(|_| language.word(rank(&mut random, 30, WORDS))).collect();
-    let subject = |random: &mut Random| random.pick(&subjects).clone();
+    let word = |random: &mut Random, one_in: usize| match random.below(one_in) {
+        0 => random.pick(&subjects).clone(),
+        _ => language.word(rank(random, 0, WORDS)),
+    };
     let (mut title, mut text) = (String::new(), String::new());
     for _ in 0..3 + random.below(6) {
-        let word = match random.below(3) {
-            0 => subject(&mut random),
-            _ => language.word(rank(&mut random, 0, WORDS)),
-        };
+        let word = word(&mut random, 3);
         language.append(&mut title, &word, &mut random);
     }
     let mut left = log_uniform(&mut random, least, most);
     while left > 0.0 {
-        let word = match random.below(8) {
-            0 => subject(&mut random),
-            _ => language.word(rank(&mut random, 0, WORDS)),
-        };
+        let word = word(&mut random, 8);
         language.append(&mut text, &word, &mut random);
         left -= 1.0;
     }
