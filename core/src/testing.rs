@@ -66,7 +66,9 @@ pub(crate) fn publish(tidings: &Tidings, draft: Draft) -> String {
 }
 
 pub(crate) fn like(tidings: &Tidings, member: &Caller, posts: &[String]) {
-    posts.iter().for_each(|id| post::like(tidings, member, id).wait().unwrap());
+    for id in posts {
+        post::like(tidings, member, id).wait().unwrap();
+    }
 }
 
 /// Waits until `what` holds, for at most a minute.

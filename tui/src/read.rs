@@ -86,7 +86,9 @@ mod tests {
         let file = read_beside(&dir.path().join("state/t.db"));
         let read = Read::at(Some(file.clone()));
         assert_eq!(read.ids().unwrap().len(), 0);
-        ["b2", "a1", "b2"].iter().for_each(|id| read.add(id).unwrap());
+        for id in ["b2", "a1", "b2"] {
+            read.add(id).unwrap();
+        }
         assert_eq!(read.ids().unwrap(), ["a1".to_owned(), "b2".to_owned()].into());
         let many: Vec<String> = (0..READ_MAX).map(|n| format!("b{n:06}")).collect();
         fs::write(&file, many.join("\n")).unwrap();

@@ -16,8 +16,6 @@
 //!   transaction holds the horizon back, and meanwhile caches are loaded more often: a thread that waits for a newer version
 //!   pauses between two loads.
 
-#![expect(missing_docs, clippy::missing_errors_doc, reason = "only the core uses this crate")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;

@@ -167,8 +167,9 @@ fn keys_can_come_from_a_file_and_a_variable() {
 fn the_key_file_is_created_once_and_access_of_others_to_it_is_logged_or_refused() {
     let mut server = Server::start();
     let (ann, made) = (server.member("ann"), key(&server));
-    let mode = |server: &Server| std::fs::metadata(key_file(server)).unwrap().permissions().mode() & 0o777;
-    assert!(made.len() >= 32 && mode(&server) == 0o600);
+    let permissions =
+        |server: &Server| std::fs::metadata(key_file(server)).unwrap().permissions().mode() & 0o777;
+    assert!(made.len() >= 32 && permissions(&server) == 0o600);
     let set_mode = |server: &Server, mode: u32| {
         std::fs::set_permissions(key_file(server), std::fs::Permissions::from_mode(mode)).unwrap();
     };

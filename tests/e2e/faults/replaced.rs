@@ -68,10 +68,12 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
     assert_eq!(server.anyone().get("/readyz").outcome(), "200 success");
 }
 
+type Replace = fn(&Path, &Path);
+
 #[test]
 fn a_replaced_overwritten_or_emptied_database_refuses_writes_and_the_new_file_is_left_alone() {
     only_on_sqlite!("it replaces or damages the file");
-    let cases: [(&str, fn(&Path, &Path)); 3] = [
+    let cases: [(&str, Replace); 3] = [
         ("replaced", |copy, database| fs::rename(copy, database).unwrap()),
         // The file keeps its inode, as with `cp`.
         ("overwritten", |copy, database| fs::write(database, fs::read(copy).unwrap()).unwrap()),

@@ -23,9 +23,9 @@ fn a_stopped_server_answers_what_runs_loses_no_view_and_leaves_one_file() {
         "POST /sign_up HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
     write!(stream, "{head}Content-Length: {}\r\n\r\n", form.len()).unwrap();
     // The server asks for the body, which shows that the request has begun to run.
-    let mut begun = [0; 25];
-    stream.read_exact(&mut begun).unwrap();
-    assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let mut asked = [0; 25];
+    stream.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
     let begin = Instant::now();
     let stopped = std::thread::scope(|scope| {
         let address = server.address();

@@ -118,7 +118,7 @@ mod tests {
             let date = Some(format!("2026-01-{:02}T0{}:00:00Z", 1 + n * 7 % 28, n % 3));
             let tag = Some(vec![format!("t{}", n % 4)]);
             let named = testing::draft(format!("Post {n}"), format!("https://a.example/{n}"));
-            testing::publish(&service, post::Draft { date, tag, ..named });
+            testing::publish(&service, post::Draft { tag, date, ..named });
         }
         service
     }

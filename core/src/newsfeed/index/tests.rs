@@ -246,7 +246,7 @@ fn the_posts_of_a_story_are_found_within_its_days() {
 fn posts_of_one_site_tell_a_story_only_if_they_are_equal() {
     let of_site = |key, host: &str, title: &str, words: &str| {
         let (host, title) = (host.into(), title.into());
-        FeedRow { host, title, ..told(key, 0, words) }
+        FeedRow { title, host, ..told(key, 0, words) }
     };
     let other_words = "observatory library reading room students monday desks";
     let rows = vec![

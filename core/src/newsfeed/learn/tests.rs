@@ -115,7 +115,7 @@ fn what_is_no_better_is_not_used() {
 #[test]
 fn without_learning_the_settings_are_used_and_a_fixed_half_life_stays() {
     for (learn, popular_half_life_days) in [(false, None), (false, Some(5.0)), (true, Some(5.0))] {
-        let (service, _) = followed(Feed { learn, popular_half_life_days, ..Feed::default() });
+        let (service, _) = followed(Feed { popular_half_life_days, learn, ..Feed::default() });
         let found = weights(&service);
         assert_eq!(found.learned.is_some(), learn);
         assert!(learn || found.in_use == "settings");
@@ -180,7 +180,7 @@ fn learned_weights_stay_until_others_are_better_by_two_errors() {
 fn an_import_of_few_acts_teaches_nothing_again() {
     let (service, _) = followed(Feed::default());
     let at = |service: &Service| {
-        let found = weights(&service);
+        let found = weights(service);
         (found.learned.map(|learned| learned.at), found.popularity.learned.map(|learned| learned.at))
     };
     let first = at(&service);

@@ -247,7 +247,7 @@ fn entry(key: PostKey, title: &str, text: &str) -> Change {
 }
 
 fn ranked(tidings: &Tidings, terms: &Terms, limit: usize) -> Vec<PostKey> {
-    let query = Query::new(terms, &tidings.term_frequencies().latest().unwrap()).unwrap();
+    let query = Query::new(terms, &tidings.post().term_frequencies.latest().unwrap()).unwrap();
     let scope = Scope { category: None, now: NOW };
     let found = tidings.store().read(|tx| candidates::ranked(tx, &query, scope, limit)).unwrap();
     found.into_iter().map(|candidate| candidate.key).collect()

@@ -101,12 +101,9 @@ fn guessing_is_slowed_for_sign_ins_changes_and_the_university_unless_switched_of
     };
     let verify = |pw: &str| text(sign_in_up(&service, "2026-0001", pw, Some(client())));
     let into = |pw: &str| text(sign_in(&service, "ann", pw, Some(client())));
-    let attempts: [(&dyn Fn(&str) -> String, _, _); 3] = [
-        (&into, "incorrect pw", PW),
-        (&change, "incorrect pw", PW),
-        (&verify, "pw incorrect", "of the university"),
-    ];
-    for (attempt, wrong, right) in attempts {
+    let attempts: [&dyn Fn(&str) -> String; 3] = [&into, &change, &verify];
+    let answers = [("incorrect pw", PW), ("incorrect pw", PW), ("pw incorrect", "of the university")];
+    for (attempt, (wrong, right)) in attempts.into_iter().zip(answers) {
         for _ in 0..6 {
             assert_eq!(attempt("wrong horse"), wrong);
         }

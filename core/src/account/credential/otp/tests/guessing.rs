@@ -1,7 +1,7 @@
 use super::*;
 
 fn guess(service: &Service, id: &str, client: u8) -> String {
-    text(try_in(service, id, Some("12345"), from(client)))
+    text(try_in(service, id, Some("12345"), Some(from(client))))
 }
 
 #[test]
@@ -14,7 +14,7 @@ fn guessing_codes_from_many_clients_is_slowed_per_account() {
     assert!(answers[..11].iter().all(|answer| answer == "incorrect otp"), "{answers:?}");
     assert!(answers[11..].iter().all(|answer| answer == "too many requests"), "{answers:?}");
     // Every route that checks a code waits, also for right ones.
-    let elsewhere = from(250);
+    let elsewhere = Some(from(250));
     for answer in [
         text(try_in(&service, "ann", Some(&codes[0]), elsewhere)),
         text(disable(&service, &ann, PW, &codes[0], elsewhere)),
@@ -39,10 +39,10 @@ fn strangers_who_do_not_know_the_password_make_nobody_wait() {
     let (phone, _) = enable(&service, &ann, "ann");
     let wrong = || SignIn { id: "ann".into(), pw: "another password".into(), otp: Some("12345".into()) };
     for n in 0..200 {
-        assert_eq!(text(wrong().run_for(&service, &Caller::Guest, from(n).into())), "incorrect pw");
-        assert_eq!(text(disable(&service, &ann, "another password", "1", from(n))), "incorrect pw");
+        assert_eq!(text(wrong().run_for(&service, &Caller::Guest, Some(from(n)).into())), "incorrect pw");
+        assert_eq!(text(disable(&service, &ann, "another password", "1", Some(from(n)))), "incorrect pw");
     }
-    assert_eq!(text(try_in(&service, "ann", Some(&phone.code(&service)), from(250))), "success");
+    assert_eq!(text(try_in(&service, "ann", Some(&phone.code(&service)), Some(from(250)))), "success");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_password_change_does_not_excuse_wrong_codes() {
     enable(&service, &ann, "ann");
     let change = |caller: &Caller, id: &str, new: &str, client: u8| {
         let (pw, new_pw, new_pw_check) = (format!("password of {id}"), new.to_owned(), new.to_owned());
-        text(ChangePassword { pw, new_pw, new_pw_check }.run_for(&service, caller, from(client).into()))
+        text(ChangePassword { pw, new_pw, new_pw_check }.run_for(&service, caller, Some(from(client)).into()))
     };
     for _ in 0..6 {
         assert_eq!(guess(&service, "ann", 1), "incorrect otp");
@@ -67,7 +67,7 @@ fn a_password_change_does_not_excuse_wrong_codes() {
     assert_eq!(guess(&service, "ann", 1), "incorrect otp");
     assert_eq!(guess(&service, "ann", 1), "too many requests", "the eighth failure");
     // Nor does an invalid one excuse wrong passwords.
-    let wrong = || text(sign_in(&service, "ben", "another password", from(2)));
+    let wrong = || text(sign_in(&service, "ben", "another password", Some(from(2))));
     assert!((0..5).all(|_| wrong() == "incorrect pw"));
     assert_eq!(change(&ben, "ben", "short", 2), "wrong user info");
     assert_eq!((wrong(), wrong()), ("incorrect pw".into(), "too many requests".into()));
@@ -79,7 +79,7 @@ fn an_enrolment_code_is_not_guessed_either() {
     let ann = service.member("ann");
     let begin = |n: u8| {
         let form = BeginOtp { pw: PW.into(), enrolment_code: Some("0000".into()) };
-        text(form.run_for(&service, &ann, from(n).into()))
+        text(form.run_for(&service, &ann, Some(from(n)).into()))
     };
     let answers: Vec<String> = (0..20).map(begin).collect();
     assert!(answers[..11].iter().all(|answer| answer == "incorrect otp"), "{answers:?}");

@@ -47,8 +47,8 @@ impl Language {
         text.push_str(word);
         match self {
             Self::English | Self::German => {}
-            Self::Korean => text.push_str(random.pick(&["", "", "은", "을", "에서"])),
-            Self::Japanese => text.push_str(random.pick(&["は", "の", "を", "、"])),
+            Self::Korean => text.push_str(random.pick::<&str>(&["", "", "은", "을", "에서"])),
+            Self::Japanese => text.push_str(random.pick::<&str>(&["は", "の", "を", "、"])),
         }
     }
 }
