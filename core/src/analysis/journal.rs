@@ -12,7 +12,7 @@ use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;

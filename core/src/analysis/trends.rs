@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::visitor::VisitorNumber;
 use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::base::config;
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::record::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use tidings_tokens::terms::fold;

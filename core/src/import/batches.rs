@@ -7,7 +7,7 @@ use super::{ERRORS_MAX, Item, Kind, Progress, Report, Written};
 use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::audit::trail::Entry;
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::record::answer::LineError;
 use crate::record::error::{Done, Error, Pending, Result};
 use crate::store::{Isolation, StoreError};

@@ -14,7 +14,7 @@ use super::views::{FlushState, NoticeViews, ViewCounter};
 use super::{Notice, NoticeList, Pin, Placement, Visibility, markdown, sql};
 use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnMap;
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::record::error::{Error, Result};
 use crate::record::id::ObjectId;
 use crate::store::{Store, Topic, versions_in};

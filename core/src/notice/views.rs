@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::sql;
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::record::id::ObjectId;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx};
 

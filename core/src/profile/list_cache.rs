@@ -9,7 +9,7 @@ use super::listed::Listed;
 use super::record_cache::{RecordCache, TextsVersion};
 use crate::account::Member;
 use crate::base::keyed::OwnSet;
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::base::sized_lru::SizedLru;
 use crate::record::answer::Encoded;
 use crate::record::id::{MemberKey, PostKey};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::TOKENS_SHOWN;
 use super::records::{JsonList, PostRecord, TokenList};
 use crate::base::clock::Timestamp;
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::base::sized_lru::SizedLru;
 use crate::record::id::PostKey;
 use crate::store::{Row, StoreError, Tx, row_each};

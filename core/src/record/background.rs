@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::record::error::{Error, Result};
 use crate::store::Store;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::base::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::base::random::random;
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::{Error, Result};

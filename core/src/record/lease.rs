@@ -11,7 +11,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::base::random::random;
 use crate::store::{Isolation, Store, StoreError};
 

@@ -12,7 +12,7 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::store::{StoreError, Tx};
 
 /// Further communications get no line.

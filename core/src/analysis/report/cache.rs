@@ -11,7 +11,7 @@ use super::types::{DAYS_MAX, Day, Days, OneDay, read_day};
 use crate::analysis::State;
 use crate::base::clock::{Monotonic, SECOND_MS, Timestamp};
 use crate::base::config::StudentNumbers;
-use crate::base::lock;
+use crate::base::lock::lock;
 use crate::record::answer::{Encoded, Ready};
 use crate::record::error::{Error, Problem, Result};
 use crate::store::{StoreError, Topic, Tx, complete_version_in};
