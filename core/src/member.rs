@@ -16,11 +16,11 @@ use crate::mail::{self, Mail};
 pub use crate::profile::of_member::{ChangeNickname, Get, GetLists, ResetMeasurement, UpdateAutoLogin};
 use crate::record::error::{Error, Outcome, Result};
 use crate::record::id::ObjectId;
-use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::operation::{Access, Failure, Spec};
 use crate::record::schema::Switch;
 use crate::record::scope::Scope;
 use crate::removal;
-use crate::store::{Isolation, Tx};
+use crate::store::Tx;
 
 const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
@@ -128,13 +128,17 @@ pub struct SignOut {
     pub user_id: String,
 }
 
-impl Operation for SignOut {
+impl Transaction for SignOut {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/sign_out_member/{user_id}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        sign_out(call, self.user_id, None)
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+        let entry = Entry::new(Action::MemberSignOut).on_member(member.key).after("everywhere");
+        account::sign_out(tx, &admin.act_for(member))?;
+        Ok(admin.record(tx, entry)?)
     }
 }
 
@@ -149,32 +153,20 @@ pub struct SignOutSession {
     pub session_obi: String,
 }
 
-impl Operation for SignOutSession {
+impl Transaction for SignOutSession {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/sign_out_member_session/{user_id}/{session_obi}", ADMINS)
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        sign_out(call, self.user_id, Some(&self.session_obi))
-    }
-}
-
-/// Everywhere if there is no session.
-fn sign_out(call: &Call<'_>, user_id: String, session: Option<&str>) -> Result<()> {
-    let (identity, session) = (call.authority(), session.map(str::to_ascii_lowercase));
-    call.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
-        let member = find(tx, &user_id)?.ok_or(Error::NotFound)?;
-        let key = member.key;
-        match &session {
-            Some(session) if !sessions::end_one(tx, key, session, None)? => return Err(Error::NotFound),
-            Some(_) => {}
-            None => account::sign_out(tx, &admin.act_for(member))?,
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let key = find(tx, &self.user_id)?.ok_or(Error::NotFound)?.key;
+        if !sessions::end_one(tx, key, &self.session_obi.to_ascii_lowercase(), None)? {
+            return Err(Error::NotFound);
         }
-        let what = if session.is_some() { "one session" } else { "everywhere" };
-        Ok(admin.record(tx, Entry::new(Action::MemberSignOut).on_member(key).after(what))?)
-    })
+        Ok(admin.record(tx, Entry::new(Action::MemberSignOut).on_member(key).after("one session"))?)
+    }
 }
 
 #[cfg(test)]
@@ -182,6 +174,7 @@ mod tests {
     use super::*;
     use crate::mail::tests::{Mailing, config, text};
     use crate::mail::{Kind, State};
+    use crate::store::Isolation;
 
     #[test]
     fn the_ways_to_sign_in_are_those_that_are_confirmed_and_the_mail_is_the_latest_that_waits() {

@@ -251,29 +251,14 @@ impl Transaction for ChangeNickname {
         vec![Outcome::RewriteNickname.because(rule)]
     }
     fn run(&self, tx: &mut dyn Tx, member: &Member<'_>, _: &Identity) -> Result<()> {
-        let nickname = NewNickname::parse(&self.new_nickname);
-        nickname.set(tx, member)
+        set_nickname(tx, member, &self.new_nickname)
     }
 }
 
-/// Keeps a broken rule until the caller has been checked.
-struct NewNickname(Result<String, Problem>);
-
-impl NewNickname {
-    fn parse(nickname: &str) -> Self {
-        let rule = Problem::nickname("new_nickname", NICKNAME_LENGTH);
-        Self(account::nickname(nickname).ok_or(rule))
-    }
-
-    fn set(&self, tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
-        match &self.0 {
-            Ok(nickname) => {
-                sql::set_nickname(tx, member, nickname);
-                Ok(())
-            }
-            Err(rule) => Err(Outcome::RewriteNickname.because(*rule)),
-        }
-    }
+fn set_nickname(tx: &mut dyn Tx, member: &Member<'_>, nickname: &str) -> Result<()> {
+    let rule = || Outcome::RewriteNickname.because(Problem::nickname("new_nickname", NICKNAME_LENGTH));
+    sql::set_nickname(tx, member, &account::nickname(nickname).ok_or_else(rule)?);
+    Ok(())
 }
 
 /// Set the app's automatic sign-in

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Lists, NewNickname, TYPE_RULE, UserInfo, Wanted, reset, set_auto_login, user_infos};
-use crate::account::{Admin, Call, Member, find};
+use super::{Lists, TYPE_RULE, UserInfo, Wanted, reset, set_auto_login, set_nickname, user_infos};
+use crate::account::{Admin, Call, Identity, Member, Transaction, find};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::{Config, NICKNAME_LENGTH};
 use crate::record::answer::{Encoded, Ready};
@@ -14,7 +14,7 @@ use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::schema::Switch;
 use crate::record::scope::Scope;
-use crate::store::{Isolation, StoreError, Tx};
+use crate::store::{StoreError, Tx};
 
 const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
@@ -94,7 +94,8 @@ pub struct ChangeNickname {
     pub new_nickname: String,
 }
 
-impl Operation for ChangeNickname {
+impl Transaction for ChangeNickname {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/change_member_nickname/{user_id}", ADMINS).or(&[Failure::Missing]);
 
@@ -103,11 +104,11 @@ impl Operation for ChangeNickname {
         vec![Outcome::RewriteNickname.because(rule)]
     }
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        let nickname = NewNickname::parse(&self.new_nickname);
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let member = of_member(tx, admin, &self.user_id)?;
+        set_nickname(tx, &member, &self.new_nickname)?;
         // The audit trail does not have nicknames: they are names of people.
-        let entry = Entry::new(Action::MemberNickname);
-        change(call, self.user_id, entry, move |tx, member| nickname.set(tx, member))
+        Ok(admin.record(tx, Entry::new(Action::MemberNickname).on_member(member.key))?)
     }
 }
 
@@ -122,15 +123,18 @@ pub struct UpdateAutoLogin {
     pub auto_login: i64,
 }
 
-impl Operation for UpdateAutoLogin {
+impl Transaction for UpdateAutoLogin {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/update_member_auto_login/{user_id}/{auto_login}", ADMINS)
         .writes()
         .or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        let entry = Entry::new(Action::MemberAutoLogin).after(if self.auto_login == 1 { "1" } else { "0" });
-        change(call, self.user_id, entry, move |tx, member| set_auto_login(tx, member, self.auto_login))
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        let member = of_member(tx, admin, &self.user_id)?;
+        set_auto_login(tx, &member, self.auto_login)?;
+        let entry = Entry::new(Action::MemberAutoLogin).on_member(member.key);
+        Ok(admin.record(tx, entry.after(if self.auto_login == 1 { "1" } else { "0" }))?)
     }
 }
 
@@ -145,30 +149,17 @@ pub struct ResetMeasurement {
     pub user_id: String,
 }
 
-impl Operation for ResetMeasurement {
+impl Transaction for ResetMeasurement {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/reset_member_measurement/{user_id}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        let now = call.now();
-        change(call, self.user_id, Entry::new(Action::MemberReset), move |tx, member| reset(tx, member, now))
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        let member = of_member(tx, admin, &self.user_id)?;
+        reset(tx, &member, identity.now())?;
+        Ok(admin.record(tx, Entry::new(Action::MemberReset).on_member(member.key))?)
     }
-}
-
-fn change(
-    call: &Call<'_>,
-    user_id: String,
-    entry: Entry<'static>,
-    change: impl Fn(&mut dyn Tx, &Member<'_>) -> Result<()> + Send + 'static,
-) -> Result<()> {
-    let identity = call.authority();
-    call.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
-        let member = of_member(tx, &admin, &user_id)?;
-        change(tx, &member)?;
-        Ok(admin.record(tx, entry.on_member(member.key))?)
-    })
 }
 
 fn of_member<'tx>(tx: &mut dyn Tx, admin: &Admin<'tx>, user_id: &str) -> Result<Member<'tx>> {

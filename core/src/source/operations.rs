@@ -290,15 +290,14 @@ pub struct Pause {
     pub source_obi: String,
 }
 
-impl Operation for Pause {
+impl Transaction for Pause {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/pause_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        change(call, self.source_obi, Action::SourcePause, |tx, admin, key, _| {
-            sql::set_next(tx, admin, key, None)
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, _: &Identity) -> Result<()> {
+        set_next(tx, admin, &self.source_obi, None, Action::SourcePause)
     }
 }
 
@@ -312,33 +311,29 @@ pub struct Resume {
     pub source_obi: String,
 }
 
-impl Operation for Resume {
+impl Transaction for Resume {
+    type By = Admin<'static>;
     type Answer = ();
     const SPEC: Spec =
         Spec::get(GROUP, "/resume_source/{source_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
-    fn run(self, call: &Call<'_>) -> Result<()> {
-        change(call, self.source_obi, Action::SourceResume, |tx, admin, key, now| {
-            sql::set_next(tx, admin, key, Some(now))
-        })
+    fn run(&self, tx: &mut dyn Tx, admin: &Admin<'_>, identity: &Identity) -> Result<()> {
+        set_next(tx, admin, &self.source_obi, Some(identity.now()), Action::SourceResume)
     }
 }
 
 /// `source` is an id or an address.
-fn change(
-    call: &Call<'_>,
-    source: String,
+fn set_next(
+    tx: &mut dyn Tx,
+    admin: &Admin<'_>,
+    source: &str,
+    next: Option<Timestamp>,
     action: Action,
-    change: impl Fn(&mut dyn Tx, &Admin<'_>, SourceKey, Timestamp) -> Result<(), StoreError> + Send + 'static,
 ) -> Result<()> {
-    let (identity, now) = (call.authority(), call.now());
-    call.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
-        let (key, url) = found(tx, &admin, &source)?;
-        change(tx, &admin, key, now)?;
-        tx.touch(Topic::Sources);
-        Ok(admin.record(tx, Entry::new(action).on(&url))?)
-    })
+    let (key, url) = found(tx, admin, source)?;
+    sql::set_next(tx, admin, key, next)?;
+    tx.touch(Topic::Sources);
+    Ok(admin.record(tx, Entry::new(action).on(&url))?)
 }
 
 /// Fetch a source now

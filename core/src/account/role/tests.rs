@@ -117,6 +117,8 @@ fn a_role_needs_the_second_factor_where_administrators_need_it() {
     assert_eq!(code(service.call(&ann, feedback::ListAll {})), "missing_scope");
     assert_eq!(code(service.call(&ann, admin::Check {})), "not_admin");
     assert_eq!(role(&service, &ann, "ann").unwrap(), [Scope::Notices]);
+    let ben = service.member_with("ben", &[Scope::MembersRead]);
+    assert_eq!(role(&service, &ben, "ben").unwrap(), [Scope::MembersRead], "members read what is their own");
     service.call(&Caller::Operator, hidden_notice()).unwrap();
     assert_eq!(service.call(&ann, notice::List::default()).unwrap().notices().len(), 0);
 }
