@@ -9,7 +9,7 @@ use crate::account::credential::{email, oidc, otp, passkey};
 pub use crate::account::members::{List, ResetSignIns, SetPassword};
 pub use crate::account::role::{GetRole, SetRole};
 pub use crate::account::roster::ListRoster;
-use crate::account::{self, Admin, Call, Identity, Sessions, Transaction, find, sessions};
+use crate::account::{self, Admin, Identity, Sessions, Transaction, find, sessions};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
 use crate::mail::{self, Mail};
