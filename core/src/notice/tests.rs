@@ -313,3 +313,16 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
     let reloaded = tidings.notice().cache.reload(tidings.store()).list(&Reader::Guest, tidings.now());
     assert_eq!([reloaded.notices()[0].view, stored(&service)[0].view], [4_000; 2]);
 }
+
+#[test]
+fn notices_of_another_process_appear_soon() {
+    let service = service();
+    assert_eq!(titles(&service, &Caller::Guest), Vec::<String>::new());
+    let other = another_process(&service);
+    let id = insert_as_operator(&other, &draft("from there", "p"));
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while titles(&service, &Caller::Guest).is_empty() && std::time::Instant::now() < until {
+        thread::yield_now();
+    }
+    assert_eq!(read(&service, &id), 1);
+}

@@ -266,3 +266,87 @@ fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     assert_eq!(changed_since(since()), []);
     assert!(service.store().read(|tx| removed(tx, 0)).unwrap().is_empty());
 }
+
+#[test]
+fn a_removed_post_is_in_no_list_and_caches_can_see_its_removal() {
+    let service = testing::service();
+    let empty = rows(&service);
+    let ann = service.member("ann");
+    let topic = draft("b", "https://example.com/2").with_topic("a");
+    let id = publish(&service, topic.clone());
+    let key = row(&service, &id).key;
+    like(&service, &ann, &id).wait().unwrap();
+    view(&service, &ann, &id).wait().unwrap();
+    let since = service.store().version(Topic::Posts);
+    service.call(&Caller::Operator, Remove { post_obi: id.clone() }).unwrap();
+    assert_eq!(rows(&service), empty);
+    let lists = service.call(&ann, crate::profile::GetLists { type_num: "0".into() }).unwrap().fields();
+    assert!(
+        lists.fav_list.is_some_and(|list| list.is_empty())
+            && lists.view_list.is_some_and(|list| list.is_empty())
+    );
+    assert!(matches!(service.call(&Caller::Guest, Get { post_obi: id.clone() }), Err(Error::NotFound)));
+    assert_eq!(service.store().read(|tx| removed(tx, since)).unwrap(), [key]);
+    assert!(matches!(service.call(&Caller::Operator, Remove { post_obi: id.clone() }), Err(Error::NotFound)));
+
+    let id = publish(&service, topic.clone());
+    assert!(row(&service, &id).key > key, "a key is never reused");
+}
+
+#[test]
+fn likes_and_views_of_a_removed_member_stay_counted() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    let ann = service.member("ann");
+    like(&service, &ann, &id).wait().unwrap();
+    view(&service, &ann, &id).wait().unwrap();
+    let before = row(&service, &id);
+    service.call(&ann, crate::profile::Remove {}).unwrap();
+    assert_eq!(row(&service, &id), before);
+    assert!(matches!(like(&service, &ann, &id).wait(), Err(Error::BadToken)));
+}
+
+#[test]
+fn one_guest_does_not_make_a_post_popular_and_every_view_is_counted() {
+    let service = testing::service();
+    let (gamed, liked) = (insert_one(&service, "1"), insert_one(&service, "2"));
+    let guest = |address: [u8; 4], agent: &str| Guest::new(&service, address.into(), agent.as_bytes());
+    let seen = |id: &str, guest| view_from(&service, &Caller::Guest, Some(guest), id).wait().unwrap();
+    let views =
+        |id: &str| (row(&service, id).view, Decay::new(3.0).worth(row(&service, id).heat, NOW).round());
+    for _ in 0..560 {
+        seen(&gamed, guest([203, 0, 113, 1], "apple"));
+    }
+    assert_eq!(views(&gamed), (560, 1.0));
+    for n in 0..100 {
+        seen(&gamed, guest([203, 0, 113, n], &format!("agent {n}")));
+    }
+    assert_eq!(views(&gamed), (660, 30.0));
+    for n in 0..31 {
+        seen(&liked, guest([198, 51, n, 1], "apple"));
+    }
+    assert_eq!(views(&liked), (31, 31.0));
+    let figures = service.call(&Caller::Guest, crate::analysis::GetSummary {}).unwrap().fields().analysis;
+    assert_eq!(figures.total_view, 691);
+}
+
+#[test]
+fn views_of_guests_and_members_count_and_members_have_a_list() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    let ann = service.member("ann");
+    for caller in [&Caller::Guest, &Caller::token("forged"), &ann, &ann] {
+        service.clock().advance(1);
+        view(&service, caller, &id).wait().unwrap();
+    }
+    let row = row(&service, &id);
+    assert_eq!((row.view, row.fav), (4, 0));
+    assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "only the first of Ann's views");
+    let list = service
+        .call(&ann, crate::profile::GetLists { type_num: "2".into() })
+        .unwrap()
+        .fields()
+        .view_list
+        .unwrap();
+    assert_eq!(list.iter().map(|post| post.date).collect::<Vec<_>>(), [NOW + 4]);
+}

@@ -216,3 +216,37 @@ fn a_search_fails_only_if_it_breaks_its_rule() {
         prop_assert_eq!(log(&service, &ann, None, &search).wait().is_ok(), allowed);
     });
 }
+
+#[test]
+fn searches_are_logged_for_all_and_listed_for_members() {
+    let service = testing::service();
+    let ann = service.member("ann");
+    log(&service, &ann, None, " The  Rust\tBook").wait().unwrap();
+    service.clock().advance(1);
+    log(&service, &ann, None, "도서관은").wait().unwrap();
+    log(&service, &Caller::Guest, None, "rust").wait().unwrap();
+    log(&service, &Caller::token("forged"), None, "rust").wait().unwrap();
+    assert!(
+        log(&service, &ann, None, " ").wait().is_err()
+            && log(&service, &ann, None, &"a".repeat(201)).wait().is_err()
+    );
+
+    let list = service.call(&ann, ListRecent { num: 300 }).unwrap();
+    let list = serde_json::to_value(&list).unwrap();
+    let list = list["lately_search_list"].as_array().unwrap();
+    assert_eq!(list.len(), 2);
+    assert_eq!(list[0]["tokenizer_split"], serde_json::json!(["도서관은", "도서관"]));
+    assert_eq!(list[1]["original"], " The  Rust\tBook");
+    assert_eq!(list[1]["search_split"], serde_json::json!(["The", "Rust", "Book"]));
+    assert_eq!(list[1]["similarity_split"], serde_json::json!([]));
+    assert_eq!(service.call(&ann, ListRecent { num: 1 }).unwrap().fields().lately_search_list.len(), 1);
+
+    let terms = service.store().read(|tx| {
+        let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY revision, number", &[])?;
+        let term = |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?));
+        rows.into_iter().map(term).collect::<Result<Vec<(String, bool, Timestamp)>>>()
+    });
+    let expected =
+        [("the rust book", true, 0), ("도서관은", true, 1), ("rust", false, 1), ("rust", false, 1)];
+    assert_eq!(terms.unwrap(), expected.map(|(term, member, ms)| (term.to_owned(), member, NOW + ms)));
+}

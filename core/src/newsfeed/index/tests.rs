@@ -264,3 +264,24 @@ fn posts_of_one_site_tell_a_story_only_if_they_are_equal() {
     });
     assert_eq!(of, [vec![4, 5], vec![5], vec![1, 2, 3, 4]]);
 }
+
+#[test]
+fn a_story_is_once_among_the_first_thirty_of_the_feeds_of_guests() {
+    let mut rows: Vec<FeedRow> = (1..=40).map(|key| told(key, 100 + key, "")).collect();
+    rows.extend((41..=44).map(|key| told(key, 50 - key, LIBRARY)));
+    let index = index(None, rows, &[]);
+    for order in [&index.popular_feed.order, &index.recommended_feed.order] {
+        let keys = keys(&index, order);
+        assert_eq!(keys[..30].iter().filter(|key| **key > 40).copied().collect::<Vec<_>>(), [44]);
+        assert_eq!(keys[30..33], [43, 42, 41]);
+        assert_eq!(keys.len(), 44);
+    }
+}
+
+#[test]
+fn a_tag_with_the_name_of_a_topic_shows_a_post_once() {
+    let post = FeedRow { tag: vec!["a".into(), "b".into()], ..row_at(1, 5, "a") };
+    let index = index(None, vec![post], &[]);
+    assert_eq!(keys(&index, index.topic("a").unwrap()), [1]);
+    assert_eq!(keys(&index, index.topic("b").unwrap()), [1]);
+}

@@ -65,3 +65,29 @@ fn there_are_at_most_200_drafts() {
     save(&service, None, None, &title(202)).unwrap();
     assert_eq!(saved(&service).len(), DRAFTS_MAX);
 }
+
+#[test]
+fn a_draft_is_saved_replaced_and_published_as_a_new_notice() {
+    let service = service();
+    let title = Draft { title: Some("t".into()), ..Draft::default() };
+    let id = save(&service, None, None, &title).unwrap();
+    let missing = publish(&service, &id);
+    assert!(matches!(missing, Err(Error::BadRequest(problem)) if problem.field == Some("post")));
+    service.clock().advance(1_000);
+    let whole = Draft { pinned: Some(1), visible_until: Some("2026-12-24".into()), ..draft("t", "p") };
+    assert_eq!(save(&service, Some(&id.to_uppercase()), None, &whole).unwrap(), id);
+    let expected =
+        SavedDraft { id: ObjectId::parse(&id).unwrap(), notice: None, date: NOW + 1_000, fields: whole };
+    assert_eq!(saved(&service), [expected]);
+    assert!(titles(&service, &Caller::Operator).is_empty());
+    service.clock().advance(1_000);
+    let notice = publish(&service, &id).unwrap();
+    assert!(saved(&service).is_empty());
+    let list = service.call(&Caller::Guest, ListFull::default()).unwrap();
+    let published = &list.notices()[0];
+    assert_eq!(
+        (published.id.to_string(), published.date, published.placement.pinned),
+        (notice, NOW + 2_000, Pin::Pinned)
+    );
+    assert!(matches!(publish(&service, &id), Err(Error::NotFound)));
+}

@@ -9,8 +9,8 @@ fn at(ms: i64) -> String {
 }
 
 /// Returns the titles of [`ListFull`].
-fn full(tidings: &Tidings, caller: &Caller) -> Vec<String> {
-    let list = tidings.call(caller, ListFull::default()).unwrap();
+fn full(tidings: &Tidings, caller: &Caller, topic: Option<&str>) -> Vec<String> {
+    let list = tidings.call(caller, ListFull { topic: topic.map(str::to_owned), html: None }).unwrap();
     list.notices().iter().map(|notice| notice.title.to_string()).collect()
 }
 
@@ -32,11 +32,11 @@ fn a_notice_is_visible_from_its_begin_and_not_at_its_end() {
     let shown = |expected: &[&str]| {
         for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
             assert_eq!(titles(&service, caller), expected);
-            assert_eq!(full(&service, caller), expected);
+            assert_eq!(full(&service, caller, None), expected);
             assert_eq!(get(&service, caller, &id).is_ok(), expected.len() == 2);
         }
         assert_eq!(titles(&service, &ann), ["always", "dated"]);
-        assert_eq!(full(&service, &ann), ["always", "dated"]);
+        assert_eq!(full(&service, &ann, None), ["always", "dated"]);
         // From memory, without any write.
         assert_eq!(try_list(&service).unwrap().notices().len(), expected.len());
         assert_eq!(try_get(&service, &id).unwrap().is_ok(), expected.len() == 2);
@@ -92,14 +92,14 @@ fn only_members_see_a_notice_for_members() {
     let id = insert_as_operator(&service, &Draft { members_only: Some(1), ..draft("members", "p") });
     for caller in [&ann, &ben, &Caller::Operator, &Caller::Member("ben".into())] {
         assert_eq!(titles(&service, caller), ["members"]);
-        assert_eq!(full(&service, caller), ["members"]);
+        assert_eq!(full(&service, caller, None), ["members"]);
         get(&service, caller, &id).unwrap();
     }
     let shared = || Arc::clone(list(&service, &ben).answer());
     assert!(Arc::ptr_eq(&shared(), &shared()), "members share an answer");
     service.call(&Caller::Operator, crate::admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
-        assert!(titles(&service, caller).is_empty() && full(&service, caller).is_empty());
+        assert!(titles(&service, caller).is_empty() && full(&service, caller, None).is_empty());
         assert!(matches!(get(&service, caller, &id), Err(Error::NotFound)));
     }
     assert!(matches!(try_get(&service, &id), Some(Err(Error::NotFound))));
@@ -181,4 +181,33 @@ fn a_text_is_rendered_once_until_it_changes() {
     assert!(Arc::ptr_eq(&first, &html()));
     change(Draft { post: Some("two".into()), ..Draft::default() });
     assert_eq!(&*html(), "<p>two</p>\n");
+}
+
+#[test]
+fn a_notice_of_a_topic_is_on_the_page_of_the_topic_and_pinned_ones_come_first() {
+    let service = service();
+    let ann = service.admin("ann");
+    let of = |title: &str, topic: Option<&str>, pinned| {
+        service.clock().advance(1);
+        let draft = Draft { topic: topic.map(Into::into), pinned: Some(pinned), ..draft(title, "p") };
+        insert_as_operator(&service, &draft)
+    };
+    of("old, pinned", None, 1);
+    let sea = of("sea", Some(" Sea "), 0);
+    of("land", Some("Land"), 0);
+    of("new", None, 0);
+    of("new sea, pinned", Some("Sea"), 1);
+    for caller in [&Caller::Guest, &service.member("ben")] {
+        assert_eq!(titles(&service, caller), ["new", "old, pinned"]);
+        assert_eq!(full(&service, caller, None), ["old, pinned", "new"]);
+        assert_eq!(full(&service, caller, Some("none")), ["old, pinned", "new"]);
+        let expected = ["new sea, pinned", "old, pinned", "new", "sea"];
+        assert_eq!(full(&service, caller, Some("Sea")), expected);
+        assert_eq!(&*get(&service, caller, &sea).unwrap().title, "sea");
+    }
+    assert_eq!(titles(&service, &ann).len(), 5);
+    assert_eq!(full(&service, &ann, None), ["new sea, pinned", "old, pinned", "new", "land", "sea"]);
+    assert_eq!(full(&service, &ann, Some("Land")), ["old, pinned", "new", "land"]);
+    update(&service, &ann, &sea, &Draft { topic: Some(String::new()), ..Draft::default() }).unwrap();
+    assert_eq!(titles(&service, &Caller::Guest), ["new", "sea", "old, pinned"]);
 }

@@ -249,3 +249,19 @@ fn importing_any_lines_twice_changes_nothing() {
         prop_assert_eq!(before, all(&service));
     });
 }
+
+#[test]
+fn an_array_is_imported_like_lines() {
+    let (one, two) = (testing::service(), testing::service());
+    let posts: Vec<Value> = RUST_BLOG.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    import_from(&one, RUST_BLOG);
+    let array = format!("\u{feff}\n{}", serde_json::to_string_pretty(&posts).unwrap());
+    assert_eq!(import_from(&two, &array), report(40, 0, 0, &[]));
+    let urls = |service| all(service).into_iter().map(|row| (row.url, row.keyword)).collect::<Vec<_>>();
+    let (mut one, mut two) = (urls(&one), urls(&two));
+    one.sort();
+    two.sort();
+    assert_eq!(one, two);
+    assert_eq!(import_from(&testing::service(), "[]"), report(0, 0, 0, &[]));
+    assert_eq!(import_from(&testing::service(), " \n"), report(0, 0, 0, &[]));
+}

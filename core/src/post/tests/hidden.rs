@@ -1,10 +1,26 @@
 //! Tests of hiding posts from recommended feeds.
 
 use super::*;
+use crate::newsfeed::{self, Page};
 use crate::profile::{self, history};
+
+fn recommended(service: &Service, caller: &Caller) -> Vec<String> {
+    let page = newsfeed::recommended(service, caller, &Page::default()).unwrap();
+    page.posts().map(|post| post.id).collect()
+}
 
 fn hidden_rows(service: &Service) -> i64 {
     service.store().read(|tx| tx.one("SELECT count(*) FROM hidden", &[])?.take(0)).unwrap()
+}
+
+/// Returns a member with three likes, so that the recommended feed follows the interest, and the liked posts.
+fn interested(service: &Service, id: &str) -> (Caller, Vec<String>) {
+    let member = service.member(id);
+    let liked: Vec<String> = (0..3).map(|n| insert_one(service, &format!("{id}{n}"))).collect();
+    for post in &liked {
+        like(service, &member, post).wait().unwrap();
+    }
+    (member, liked)
 }
 
 #[test]
@@ -74,4 +90,28 @@ fn the_newest_300_hidden_posts_stay_hidden() {
     let (acts, seen) = written.unwrap();
     assert_eq!((acts.hidden.len(), seen.len()), (300, 300));
     assert_eq!(acts.hidden[299].1, NOW + 10);
+}
+
+#[test]
+fn a_hidden_post_is_left_out_of_the_members_recommended_feed_only() {
+    let service = testing::service();
+    let posts: Vec<String> = (0..5).map(|n| insert_one(&service, &n.to_string())).collect();
+    let (ann, _) = interested(&service, "ann");
+    let new = service.member("ben");
+    testing::eventually(|| recommended(&service, &Caller::Guest).len() == 8);
+    for member in [&ann, &new] {
+        let before = recommended(&service, member);
+        assert!(before.contains(&posts[1]) && before.contains(&posts[2]));
+        hide(&service, member, &posts[1]).wait().unwrap();
+        hide(&service, member, &posts[2]).wait().unwrap();
+        let left: Vec<_> = before.iter().filter(|id| !posts[1..3].contains(id)).cloned().collect();
+        assert_eq!(recommended(&service, member), left);
+        unhide(&service, member, &posts[2]).wait().unwrap();
+        assert_eq!(recommended(&service, member).len(), before.len() - 1);
+    }
+    assert!(recommended(&service, &Caller::Guest).contains(&posts[1]));
+    let popular = newsfeed::popular(&service, &Page::default()).unwrap();
+    assert!(popular.posts().any(|post| post.id == posts[1]));
+    unhide(&service, &new, &posts[1]).wait().unwrap();
+    assert_eq!(recommended(&service, &new), recommended(&service, &Caller::Guest));
 }
