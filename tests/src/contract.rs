@@ -12,14 +12,19 @@ use crate::binary::{command, run};
 struct Contract {
     /// The segments of the path, the method and the responses.
     operations: Vec<(Vec<String>, String, HashMap<u16, Described>)>,
-    events: HashMap<String, Validator>,
+    events: HashMap<String, Schema>,
+    /// What schemas refer to.
+    components: Value,
 }
 
 struct Described {
     /// `None` if it has no JSON body.
-    body: Option<Validator>,
+    body: Option<Schema>,
     headers: Vec<String>,
 }
+
+/// Compiled when it is needed first: all of them take half a minute and gigabytes.
+struct Schema(Value, OnceLock<Validator>);
 
 /// Asserts that a response is one that the document has for the operation.
 ///
@@ -44,12 +49,12 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
     }
     // The page at `/` is HTML unless the client prefers JSON.
     let is_html = headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
-    if let Some(validator) = &described.body
+    if let Some(schema) = &described.body
         && !(is_html && path == "/")
         && !headers.contains_key("content-encoding")
         && headers.get("content-type").is_some_and(|given| given.as_bytes().starts_with(b"application/json"))
     {
-        let faults = faults(validator, body);
+        let faults = contract.faults(schema, body);
         assert!(
             faults.is_empty(),
             "{method} {path} answered {status} {body}, but the document says: {faults:?}"
@@ -59,20 +64,15 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
 
 #[track_caller]
 pub(crate) fn check_event(name: &str, data: &Value) {
-    let Some(validator) = Contract::shared().events.get(name) else {
-        panic!("the document has no event {name}: {data}")
-    };
-    assert_eq!(faults(validator, data), [""; 0], "event {name}: {data}");
+    let contract = Contract::shared();
+    let Some(schema) = contract.events.get(name) else { panic!("the document has no event {name}: {data}") };
+    assert_eq!(contract.faults(schema, data), [""; 0], "event {name}: {data}");
 }
 
-fn faults(validator: &Validator, value: &Value) -> Vec<String> {
-    validator.iter_errors(value).map(|e| format!("{} at {}", e, e.instance_path())).collect()
-}
-
-/// The schema may refer to the components of the document.
-fn validator(document: &Value, schema: &Value) -> Validator {
-    let schema = json!({ "allOf": [schema], "components": document["components"] });
-    jsonschema::draft202012::new(&schema).unwrap()
+impl Schema {
+    fn new(schema: &Value) -> Self {
+        Self(schema.clone(), OnceLock::new())
+    }
 }
 
 impl Contract {
@@ -84,7 +84,7 @@ impl Contract {
     fn read() -> Self {
         let mut openapi = command();
         openapi.arg("openapi");
-        let document: Value = serde_json::from_str(&run(openapi, "").stdout).unwrap();
+        let mut document: Value = serde_json::from_str(&run(openapi, "").stdout).unwrap();
         let mut operations = Vec::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {
@@ -97,8 +97,17 @@ impl Contract {
             }
         }
         let events = document["components"]["schemas"]["LiveEvents"]["properties"].as_object().unwrap();
-        let events = events.iter().map(|(name, schema)| (name.clone(), validator(&document, schema)));
-        Self { operations, events: events.collect() }
+        let events = events.iter().map(|(name, schema)| (name.clone(), Schema::new(schema))).collect();
+        Self { operations, events, components: document["components"].take() }
+    }
+
+    fn faults(&self, Schema(schema, compiled): &Schema, value: &Value) -> Vec<String> {
+        let compile = || {
+            let schema = json!({ "allOf": [schema], "components": self.components });
+            jsonschema::draft202012::new(&schema).unwrap()
+        };
+        let faults = compiled.get_or_init(compile).iter_errors(value);
+        faults.map(|e| format!("{} at {}", e, e.instance_path())).collect()
     }
 
     fn responses(&self, method: &str, path: &str) -> Option<&HashMap<u16, Described>> {
@@ -122,7 +131,7 @@ impl Described {
             None => response,
         };
         let schema = &response["content"]["application/json"]["schema"];
-        let body = schema.is_object().then(|| validator(document, schema));
+        let body = schema.is_object().then(|| Schema::new(schema));
         let headers = response["headers"].as_object().into_iter().flatten();
         Self { body, headers: headers.map(|(name, _)| name.to_lowercase()).collect() }
     }

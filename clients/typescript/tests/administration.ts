@@ -35,6 +35,11 @@ export function administration(world: () => World) {
             const { account } = await world().boss.getMemberData({ user_id: "ann" });
             assert.equal(account._id, "ann");
         },
+        async getMemberSignIns() {
+            const { boss } = world();
+            const { email, otp, mail } = await boss.getMemberSignIns({ user_id: "ann" });
+            assert.deepEqual([email, otp, mail], [0, 0, null]);
+        },
         async changeMemberNickname() {
             const { server, boss } = world();
             const client = await server.member("nora");

@@ -186,8 +186,9 @@ fn only_those_whom_the_settings_allow_become_members() {
 
 #[test]
 fn a_server_where_nobody_can_become_a_member_says_so_at_the_start() {
-    let server = Server::with(|serve| {
+    let mut server = Server::with(|serve| {
         serve.args(["--sign-up", "roster", "--verifier", "none"]);
     });
-    assert!(server.log().contains("sign-up has no effect"), "{}", server.log());
+    let log = server.stop().log;
+    assert!(log.contains("sign-up has no effect"), "{log}");
 }

@@ -81,6 +81,7 @@ fn a_certificate_is_trusted_through_its_authority_only_and_a_wrong_scheme_is_rec
     let _ = with(&["member", "list"], Some(&proxy)).succeeded();
     assert_refused(&with(&["member", "list"], None), 3, "the certificate is not trusted");
     // An address with the wrong scheme is recognised.
+    let home = Home::new();
     assert_refused(&home.login(&url.replace("https://", "http://"), &["admin"]), 3, "write https://");
     assert_refused(&home.login(&format!("https://{}", server.address()), &["admin"]), 3, "write http://");
 }
