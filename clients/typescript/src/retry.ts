@@ -42,6 +42,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getMemberLists",
     "getMemberRole",
     "getMemberSessions",
+    "getMemberSignIns",
     "getMembers",
     "getMyData",
     "getNewsfeedOfSource",
