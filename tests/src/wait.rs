@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// The timeout of [`wait_until`], with much room for a busy machine.
-pub const WAIT_MAX: Duration = Duration::from_secs(30);
+/// The timeout of [`wait_until`], with much room for a busy machine: a lease of a killed server alone lasts 15 seconds.
+pub const WAIT_MAX: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Waits until `condition` is true, for at most [`WAIT_MAX`].
